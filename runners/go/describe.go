@@ -10,9 +10,9 @@ import (
 // runnerVersion is the version reported for noop.
 const runnerVersion = "0.1.0"
 
-// accesses are the values that openAll supports. executors: goroutines, or several processes with goroutines.
+// sharings are the kinds of sharing that openAll supports. executors: goroutines, or several processes with goroutines.
 var (
-	accesses  = []string{"per-worker", "shared", "pool", "write-lock", "split"}
+	sharings  = []string{"own-connection", "one-connection", "pool", "app-lock", "writer-readers"}
 	executors = []string{"threads", "processes"}
 )
 
@@ -20,7 +20,7 @@ func describe() (*Description, error) {
 	d := &Description{Protocol: Version, Runner: "go", Language: "go", Runtime: runtime.Version()}
 	for _, driver := range drivers {
 		description := DriverDescription{
-			Name: driver.Name, Version: moduleVersion(driver.Module), Accesses: driver.accesses(), Executors: executors,
+			Name: driver.Name, Version: moduleVersion(driver.Module), Sharings: driver.sharings(), Executors: executors,
 			Interface: driver.Interface, Dialect: driver.Dialect,
 		}
 		if driver.Module != "" && driver.Dialect == "" {
@@ -35,11 +35,11 @@ func describe() (*Description, error) {
 	return d, nil
 }
 
-func (d *Driver) accesses() []string {
-	if d.Accesses != nil {
-		return d.Accesses
+func (d *Driver) sharings() []string {
+	if d.Sharings != nil {
+		return d.Sharings
 	}
-	return accesses
+	return sharings
 }
 
 // moduleVersion returns the version of the module linked into the program.

@@ -26,7 +26,7 @@ type Driver struct {
 
 	// For a library that has tables of its own, on the SQLite of another driver:
 	Interface *Interface // what it offers in place of SQL
-	Accesses  []string   // supported accesses, if not all
+	Sharings  []string   // supported kinds of sharing, if not all
 	Under     *Driver
 }
 

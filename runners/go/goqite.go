@@ -21,7 +21,7 @@ var goqite = Driver{
 	Name:      "goqite",
 	Module:    "maragu.dev/goqite",
 	Interface: &queueInterface,
-	Accesses:  []string{"per-worker", "shared"},
+	Sharings:  []string{"own-connection", "one-connection"},
 	Under:     &mattn,
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		if database.Kind != "file" {

@@ -26,7 +26,7 @@ func TestTheSchemaIsTheModules(t *testing.T) {
 
 // queueTrial creates a trial with one role per element of steps; the transactions are enqueue, claim, complete and
 // fail.
-func queueTrial(path string, access Access, workers int, count uint64, steps ...int) *Trial {
+func queueTrial(path string, sharing Sharing, workers int, count uint64, steps ...int) *Trial {
 	one := func(name, text string, required bool, yields []string, params ...Param) Transaction {
 		statement := plain(text, 1)
 		for i := range params {
@@ -38,7 +38,7 @@ func queueTrial(path string, access Access, workers int, count uint64, steps ...
 		return Transaction{Name: name, Begin: "none", Writes: true, Params: params, Statements: []Statement{statement}}
 	}
 	id := Param{"id", Source{Kind: "yielded", Name: "id"}}
-	trial := trialOf("goqite", path, access, workers, count,
+	trial := trialOf("goqite", path, sharing, workers, count,
 		one("enqueue", "CALL queue.enqueue(?1, ?2)", false, nil,
 			Param{"payload", Source{Kind: "hex", Bytes: 8}}, Param{"priority", Source{Kind: "uniform", Low: []byte("1"), High: 9}}),
 		one("claim", "CALL queue.claim()", true, []string{"id", "payload"}),
@@ -66,28 +66,28 @@ func counts(result *heardResult, name string) (committed, empty uint64) {
 func emptyFile(t *testing.T) string { return filepath.Join(t.TempDir(), "queue.db") }
 
 func TestEveryTaskIsClaimedAndCompleted(t *testing.T) {
-	for _, access := range []Access{perWorker, {Kind: "shared"}} {
+	for _, sharing := range []Sharing{ownConnection, {Kind: "one-connection"}} {
 		path := emptyFile(t)
-		run(t, queueTrial(path, access, 1, 40, 0), nil)
-		result := run(t, queueTrial(path, access, 2, 80, 1, 2), nil)
+		run(t, queueTrial(path, sharing, 1, 40, 0), nil)
+		result := run(t, queueTrial(path, sharing, 2, 80, 1, 2), nil)
 		claimed, inVain := counts(result, "claim")
 		completed, _ := counts(result, "complete")
 		if claimed != 40 || inVain != 0 || completed != 40 {
-			t.Errorf("%s: %d claimed, %d in vain, %d completed", access.Kind, claimed, inVain, completed)
+			t.Errorf("%s: %d claimed, %d in vain, %d completed", sharing.Kind, claimed, inVain, completed)
 		}
 		if left := query(t, path, "SELECT count(*) FROM goqite"); left[0] != 0 {
-			t.Errorf("%s: %d left", access.Kind, left[0])
+			t.Errorf("%s: %d left", sharing.Kind, left[0])
 		}
-		if claimed, inVain = counts(run(t, queueTrial(path, access, 2, 6, 1), nil), "claim"); claimed != 0 || inVain != 6 {
-			t.Errorf("%s: %d claimed of nothing, %d in vain", access.Kind, claimed, inVain)
+		if claimed, inVain = counts(run(t, queueTrial(path, sharing, 2, 6, 1), nil), "claim"); claimed != 0 || inVain != 6 {
+			t.Errorf("%s: %d claimed of nothing, %d in vain", sharing.Kind, claimed, inVain)
 		}
 	}
 }
 
 func TestTasksOfHighPriorityComeFirst(t *testing.T) {
 	path := emptyFile(t)
-	run(t, queueTrial(path, perWorker, 1, 30, 0), nil)
-	run(t, queueTrial(path, perWorker, 1, 10, 1), nil)
+	run(t, queueTrial(path, ownConnection, 1, 30, 0), nil)
+	run(t, queueTrial(path, ownConnection, 1, 10, 1), nil)
 	lowest := query(t, path, "SELECT min(priority) FROM goqite WHERE received = 1")[0]
 	highest := query(t, path, "SELECT max(priority) FROM goqite WHERE received = 0")[0]
 	if lowest < highest {
@@ -99,18 +99,18 @@ func TestTasksOfHighPriorityComeFirst(t *testing.T) {
 // three receives.
 func TestATaskComesBack(t *testing.T) {
 	path := emptyFile(t)
-	run(t, queueTrial(path, perWorker, 1, 1, 0), nil)
-	result := run(t, queueTrial(path, perWorker, 1, 3, 1, 3, 1), nil)
+	run(t, queueTrial(path, ownConnection, 1, 1, 0), nil)
+	result := run(t, queueTrial(path, ownConnection, 1, 3, 1, 3, 1), nil)
 	if claimed, inVain := counts(result, "claim"); claimed != 2 || inVain != 0 {
 		t.Fatalf("%d claimed, %d in vain", claimed, inVain)
 	}
-	if claimed, _ := counts(run(t, queueTrial(path, perWorker, 1, 1, 1), nil), "claim"); claimed != 0 {
+	if claimed, _ := counts(run(t, queueTrial(path, ownConnection, 1, 1, 1), nil), "claim"); claimed != 0 {
 		t.Fatal("it is claimed, and came back at once")
 	}
 	// Move the timeout into the past, so that the five seconds have expired.
 	query(t, path, "UPDATE goqite SET timeout = '2000-01-01T00:00:00.000Z' RETURNING 1")
 	claims := func() uint64 {
-		claimed, _ := counts(run(t, queueTrial(path, perWorker, 1, 1, 1), nil), "claim")
+		claimed, _ := counts(run(t, queueTrial(path, ownConnection, 1, 1, 1), nil), "claim")
 		query(t, path, "UPDATE goqite SET timeout = '2000-01-01T00:00:00.000Z' RETURNING 1")
 		return claimed
 	}
@@ -121,8 +121,8 @@ func TestATaskComesBack(t *testing.T) {
 
 func TestOptionsOfTheQueue(t *testing.T) {
 	path := emptyFile(t)
-	run(t, queueTrial(path, perWorker, 1, 1, 0), nil)
-	claim := queueTrial(path, perWorker, 1, 2, 1)
+	run(t, queueTrial(path, ownConnection, 1, 1, 0), nil)
+	claim := queueTrial(path, ownConnection, 1, 2, 1)
 	claim.Connection.Options = map[string]any{"timeout": "1ms", "max_receive": 1, "_fk": true}
 	claim.Roles[0].Load.ThinkUs = (20 * time.Millisecond).Microseconds()
 	claim.Connection.ReadBack = []string{"foreign_keys"}
@@ -145,7 +145,7 @@ func TestOptionsOfTheQueue(t *testing.T) {
 }
 
 func TestAQueueSetsNothingAndTakesWhatIsSet(t *testing.T) {
-	trial := queueTrial(emptyFile(t), perWorker, 1, 1, 0)
+	trial := queueTrial(emptyFile(t), ownConnection, 1, 1, 0)
 	trial.Connection = Connection{ReadBack: []string{"journal_mode", "synchronous"}}
 	own := converse(t, trial, nil).ready[0].Settings
 	if own["journal_mode"] != "delete" || own["synchronous"] != 1.0 {
@@ -167,7 +167,7 @@ func TestWhatIsNoOperationIsRefused(t *testing.T) {
 		"CALL queue.enqueue(?2, ?1)": "takes 2 arguments",
 		"CALL queue.complete(?1)":    "takes 1 arguments",
 	} {
-		trial := queueTrial(emptyFile(t), perWorker, 1, 1, 0)
+		trial := queueTrial(emptyFile(t), ownConnection, 1, 1, 0)
 		trial.Transactions[0].Statements[0].SQL = text
 		h := converse(t, trial, nil)
 		if h.failed == nil || h.ready != nil || !strings.Contains(h.failed.Reason, words) {
@@ -175,13 +175,13 @@ func TestWhatIsNoOperationIsRefused(t *testing.T) {
 		}
 	}
 	for _, change := range []func(*Trial){
-		func(trial *Trial) { trial.Access = Access{Kind: "pool", Connections: 2} },
+		func(trial *Trial) { trial.Sharing = Sharing{Kind: "pool", Connections: 2} },
 		func(trial *Trial) { trial.Databases = []Database{{Kind: "memory", Name: "m"}} },
 	} {
-		trial := queueTrial(emptyFile(t), perWorker, 1, 1, 0)
+		trial := queueTrial(emptyFile(t), ownConnection, 1, 1, 0)
 		change(trial)
 		if h := converse(t, trial, nil); h.failed == nil || h.ready != nil {
-			t.Errorf("%+v", trial.Access)
+			t.Errorf("%+v", trial.Sharing)
 		}
 	}
 }
@@ -190,8 +190,8 @@ func TestWhatIsNoOperationIsRefused(t *testing.T) {
 func TestALockedQueueIsBusy(t *testing.T) {
 	for attempts, committed := range map[int]uint64{1: 0, 1000: 1} {
 		path := emptyFile(t)
-		run(t, queueTrial(path, perWorker, 1, 1, 0), nil)
-		trial := queueTrial(path, perWorker, 1, 1, 1)
+		run(t, queueTrial(path, ownConnection, 1, 1, 0), nil)
+		trial := queueTrial(path, ownConnection, 1, 1, 1)
 		trial.Connection.Settings = []Setting{pragma("busy_timeout", "0")}
 		trial.Retry = Retry{attempts, 5_000, 1, 5_000, []string{"SQLITE_BUSY"}}
 		locked := make(chan struct{})
@@ -243,10 +243,10 @@ func TestAQueueDescribesItself(t *testing.T) {
 		of[driver.Name] = driver
 	}
 	queue := of["goqite"]
-	if queue.Interface == nil || queue.Interface.Name != "queue" || len(queue.Accesses) != 2 || queue.SQLite.Version != of["mattn"].SQLite.Version {
+	if queue.Interface == nil || queue.Interface.Name != "queue" || len(queue.Sharings) != 2 || queue.SQLite.Version != of["mattn"].SQLite.Version {
 		t.Errorf("%+v", queue)
 	}
-	if of["mattn"].Interface != nil || len(of["mattn"].Accesses) != len(accesses) {
+	if of["mattn"].Interface != nil || len(of["mattn"].Sharings) != len(sharings) {
 		t.Errorf("%+v", of["mattn"])
 	}
 }

@@ -22,7 +22,7 @@ var mysqlServer = Driver{
 	Name:     "mysql",
 	Module:   "github.com/go-sql-driver/mysql",
 	Dialect:  mysqlDialect,
-	Accesses: []string{"per-worker", "pool"},
+	Sharings: []string{"own-connection", "pool"},
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		place, err := parseServerURL(database.URL, "mysql", "3306")
 		if err != nil {

@@ -21,7 +21,7 @@ var postgres = Driver{
 	Name:     "postgres",
 	Module:   "github.com/jackc/pgx/v5",
 	Dialect:  postgresDialect,
-	Accesses: []string{"per-worker", "pool"},
+	Sharings: []string{"own-connection", "pool"},
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		place, err := parseServerURL(database.URL, "postgres", "5432")
 		if err != nil {

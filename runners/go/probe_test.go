@@ -124,7 +124,7 @@ func stallsNobody(t *testing.T, trial *Trial, least time.Duration) error {
 
 func spinning(each time.Duration, workers int, count uint64) *Trial {
 	spin := Transaction{Name: "spin", Begin: "none", Statements: []Statement{plain(each.String(), 1)}}
-	return trialOf("spinner", "", perWorker, workers, count, spin)
+	return trialOf("spinner", "", ownConnection, workers, count, spin)
 }
 
 // TestAProcessorThatIsHeldIsSeen checks that timers are late by as long as a goroutine holds the only processor without
@@ -160,7 +160,7 @@ func TestAProcessorThatIsSharedIsNotHeld(t *testing.T) {
 func TestAPauseStallsNobody(t *testing.T) {
 	slow := insert()
 	slow.HoldUs = stall.Microseconds()
-	inOneOfFive(t, func() error { return stallsNobody(t, trialOf("mattn", file(t), perWorker, 1, 3, slow), stall) })
+	inOneOfFive(t, func() error { return stallsNobody(t, trialOf("mattn", file(t), ownConnection, 1, 3, slow), stall) })
 }
 
 // TestALongQueryStallsNobody checks long calls into SQLite: cgo releases the processor after about 20 µs, and Go code
@@ -174,7 +174,7 @@ func TestALongQueryStallsNobody(t *testing.T) {
 		read := Transaction{Name: "read", Begin: "none", Params: []Param{{"n", Source{Kind: "value", Value: []byte(rows)}}}, Statements: []Statement{
 			plain("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT sum(i) FROM n", 1, 0)}}
 		read.Statements[0].Fetch = "all"
-		inOneOfFive(t, func() error { return stallsNobody(t, trialOf(driver, file(t), perWorker, 1, 2, read), stall/4) })
+		inOneOfFive(t, func() error { return stallsNobody(t, trialOf(driver, file(t), ownConnection, 1, 2, read), stall/4) })
 	})
 }
 
@@ -186,7 +186,7 @@ func TestAPoolThatIsHeldIsSeen(t *testing.T) {
 		slow.HoldUs = stall.Microseconds()
 		read := Transaction{Name: "read", Begin: "none", Statements: []Statement{plain("SELECT 1", 1)}}
 		inOneOfFive(t, func() error {
-			trial := trialOf(driver, file(t), Access{Kind: "pool", Connections: 1}, 1, 4, slow, read)
+			trial := trialOf(driver, file(t), Sharing{Kind: "pool", Connections: 1}, 1, 4, slow, read)
 			trial.Roles[1].Until = Until{Kind: "role", Name: trial.Roles[0].Name}
 			result := run(t, trial, nil)
 			// The reader is too short to cause a wait.

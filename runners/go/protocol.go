@@ -14,7 +14,7 @@ type Trial struct {
 	ID             string        `json:"id"`
 	Driver         string        `json:"driver"`
 	Executor       string        `json:"executor"`
-	Access         Access        `json:"access"`
+	Sharing        Sharing       `json:"sharing"`
 	Databases      []Database    `json:"databases"`
 	Connection     Connection    `json:"connection"`
 	Prepare        string        `json:"prepare"` // once, each
@@ -29,8 +29,8 @@ type Trial struct {
 	RuntimeThreads *int          `json:"runtime_threads"`
 }
 
-type Access struct {
-	Kind        string `json:"kind"` // per-worker, shared, pool, write-lock, split
+type Sharing struct {
+	Kind        string `json:"kind"` // own-connection, shared, pool, app-lock, split
 	Connections int    `json:"connections"`
 	Readers     int    `json:"readers"`
 }
@@ -270,7 +270,7 @@ type DriverDescription struct {
 	Name      string       `json:"name"`
 	Version   string       `json:"version"`
 	SQLite    *SQLiteBuild `json:"sqlite"`
-	Accesses  []string     `json:"accesses"`
+	Sharings  []string     `json:"sharings"`
 	Executors []string     `json:"executors"`
 	Interface *Interface   `json:"interface,omitempty"`
 	Dialect   string       `json:"dialect,omitempty"` // sqlite if absent

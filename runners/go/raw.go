@@ -32,9 +32,9 @@ type rawStmt interface {
 
 // rawClient opens and configures connections.
 type rawClient struct {
-	open    func() (rawConn, error)
+	open     func() (rawConn, error)
 	settings []Setting
-	opened  []rawConn
+	opened   []rawConn
 }
 
 func (c *rawClient) Session() (Session, error) {

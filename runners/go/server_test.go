@@ -145,7 +145,7 @@ func TestADriverRefusesADatabaseOfAnotherKind(t *testing.T) {
 		"mattn": {Kind: "server", URL: "postgres://h/d", Schema: "s"}, "noop": {Kind: "server"},
 		"postgres": {Kind: "file", Path: "x.db"}, "mysql": {Kind: "memory", Name: "m"},
 	} {
-		trial := trialOf(driver, "", perWorker, 1, 1, insert())
+		trial := trialOf(driver, "", ownConnection, 1, 1, insert())
 		trial.Databases = []Database{database}
 		h := converse(t, trial, nil)
 		if h.failed == nil || h.failed.Code != nil || !strings.Contains(h.failed.Reason, "server") {
@@ -164,7 +164,7 @@ func TestAServerThatSaysNothingIsNotWaitedForForEver(t *testing.T) {
 	var wait sync.WaitGroup
 	for driver, scheme := range map[string]string{"postgres": "postgres", "mysql": "mysql"} {
 		wait.Go(func() {
-			trial := trialOf(driver, "", perWorker, 1, 1, insert())
+			trial := trialOf(driver, "", ownConnection, 1, 1, insert())
 			trial.Databases = []Database{{Kind: "server", URL: scheme + "://u:p@" + listener.Addr().String() + "/d", Schema: "s"}}
 			trial.Connection.Settings = nil
 			if h := converse(t, trial, nil); h.failed == nil || h.failed.Code == nil || *h.failed.Code != "CONNECTION_TIMEOUT" {
@@ -260,13 +260,13 @@ func (s *server) sql(text string) string {
 	return text
 }
 
-func (s *server) trial(access Access, workers int, count uint64, transactions ...Transaction) *Trial {
+func (s *server) trial(sharing Sharing, workers int, count uint64, transactions ...Transaction) *Trial {
 	for i := range transactions {
 		for j := range transactions[i].Statements {
 			transactions[i].Statements[j].SQL = s.sql(transactions[i].Statements[j].SQL)
 		}
 	}
-	trial := trialOf(s.driver, "", access, workers, count, transactions...)
+	trial := trialOf(s.driver, "", sharing, workers, count, transactions...)
 	trial.Databases = []Database{{Kind: "server", URL: s.url, Schema: s.schema}}
 	trial.Connection.Settings = s.settings
 	return trial
@@ -274,19 +274,19 @@ func (s *server) trial(access Access, workers int, count uint64, transactions ..
 
 func TestCountsOnAServerAreTheRows(t *testing.T) {
 	servers(t, func(t *testing.T, s *server) {
-		for _, access := range []Access{perWorker, {Kind: "pool", Connections: 2}} {
+		for _, sharing := range []Sharing{ownConnection, {Kind: "pool", Connections: 2}} {
 			for _, prepare := range []string{"once", "each"} {
 				s.run(t, "DELETE FROM "+s.schema+".t")
 				read := Transaction{Name: "read", Begin: "none", TimedRows: true, Statements: []Statement{plain("SELECT value, hash FROM t ORDER BY id DESC LIMIT 3", 1)}}
 				read.Statements[0].Fetch, read.Statements[0].Work = "all", Work{"verify", "value", "hash"}
-				trial := s.trial(access, 3, 50, insert(), read)
+				trial := s.trial(sharing, 3, 50, insert(), read)
 				trial.Prepare = prepare
 				for _, o := range run(t, trial, nil).Operations {
-					if o.Committed != 50 || o.Failed+o.Empty != 0 || has(o.Timers, "wait") != (access.Kind == "pool") {
-						t.Errorf("%s, %s: %+v", access.Kind, prepare, o)
+					if o.Committed != 50 || o.Failed+o.Empty != 0 || has(o.Timers, "wait") != (sharing.Kind == "pool") {
+						t.Errorf("%s, %s: %+v", sharing.Kind, prepare, o)
 					}
 					if o.Transaction == "read" && (o.Counters["verified"] != o.Rows || o.Counters["mismatches"] != 0) || o.Transaction == "insert" && o.Rows != 100 {
-						t.Errorf("%s, %s: %d rows, %d verified, %d wrong", access.Kind, prepare, o.Rows, o.Counters["verified"], o.Counters["mismatches"])
+						t.Errorf("%s, %s: %d rows, %d verified, %d wrong", sharing.Kind, prepare, o.Rows, o.Counters["verified"], o.Counters["mismatches"])
 					}
 				}
 				if right := s.ask(t, "SELECT count(*) FROM $t WHERE id < 100"); right != 100 {
@@ -358,7 +358,7 @@ func TestSettingsOfAServerAreThoseAskedFor(t *testing.T) {
 		"mysql": {{"innodb_lock_wait_timeout", "7", "tx_isolation", "'SERIALIZABLE'"}, {"innodb_lock_wait_timeout:7", "tx_isolation:SERIALIZABLE"}},
 	}
 	servers(t, func(t *testing.T, s *server) {
-		trial := s.trial(Access{Kind: "pool", Connections: 2}, 3, 3, insert())
+		trial := s.trial(Sharing{Kind: "pool", Connections: 2}, 3, 3, insert())
 		set := ask[s.driver][0]
 		for i := 0; i < len(set); i += 2 {
 			trial.Connection.Settings = append(trial.Connection.Settings, session(set[i], set[i+1]))
@@ -385,7 +385,7 @@ func TestSettingsOfAServerAreThoseAskedFor(t *testing.T) {
 func TestWhatAServerRefusesHasItsName(t *testing.T) {
 	names := map[string]map[string]string{
 		"syntax":   {"postgres": "syntax_error", "mysql": "ER_PARSE_ERROR"},
-		"password": {"postgres": "invalid_password", "mysql": "ER_ACCESS_DENIED_ERROR"},
+		"password": {"postgres": "invalid_password", "mysql": "ER_SHARING_DENIED_ERROR"},
 		"host":     {"postgres": "CONNECTION_REFUSED", "mysql": "CONNECTION_REFUSED"},
 		"port":     {"postgres": "CONNECTION_REFUSED", "mysql": "CONNECTION_REFUSED"},
 		"option":   {}, "parameters": {},
@@ -405,7 +405,7 @@ func TestWhatAServerRefusesHasItsName(t *testing.T) {
 			"option":     func(t *Trial) { t.Connection.Options = map[string]any{"no_such_option": true} },
 			"parameters": func(t *Trial) { t.Transactions[0].Statements[0].Bind = []int{0, 1, 2} },
 		} {
-			trial := s.trial(perWorker, 1, 1, insert())
+			trial := s.trial(ownConnection, 1, 1, insert())
 			change(trial)
 			h := converse(t, trial, nil)
 			if h.failed == nil || (h.failed.Code == nil) != (names[what][s.driver] == "") || h.failed.Code != nil && *h.failed.Code != names[what][s.driver] {
@@ -416,7 +416,7 @@ func TestWhatAServerRefusesHasItsName(t *testing.T) {
 		same := Transaction{Name: "same", Begin: "immediate", Writes: true, Statements: []Statement{
 			plain("INSERT INTO t(id, hash) VALUES (1, 'first')", 1), plain("INSERT INTO t(id, hash) VALUES (2, 'x'), (3, 'x')", 1)}}
 		want := map[string]string{"postgres": "0 2 map[unique_violation:[2 0]]", "mysql": "0 2 map[ER_DUP_ENTRY:[2 0]]"}[s.driver]
-		if got := errorsOf(t, s.trial(perWorker, 1, 2, same), nil); got != want {
+		if got := errorsOf(t, s.trial(ownConnection, 1, 2, same), nil); got != want {
 			t.Error(got)
 		}
 		if rows := s.ask(t, "SELECT count(*) FROM $t"); rows != 0 {
@@ -437,7 +437,7 @@ func TestTwoWorkersThatWaitForEachOther(t *testing.T) {
 			return c
 		}
 		name := map[string]string{"postgres": "deadlock_detected", "mysql": "ER_LOCK_DEADLOCK"}[s.driver]
-		trial := s.trial(perWorker, 1, 1, crossing("there", 1, 2), crossing("back", 2, 1))
+		trial := s.trial(ownConnection, 1, 1, crossing("there", 1, 2), crossing("back", 2, 1))
 		trial.Retry = Retry{5, 0, 1, 0, []string{name}}
 		var met, cured uint64
 		// On a busy machine the two may not run at the same time.
@@ -466,7 +466,7 @@ func TestIsolationAndLockWaits(t *testing.T) {
 		update.Statements[0].HoldUs = 300_000
 		if s.driver == "postgres" {
 			for _, isolation := range []string{"repeatable read", "serializable"} {
-				trial := s.trial(perWorker, 2, 2, update)
+				trial := s.trial(ownConnection, 2, 2, update)
 				trial.Connection.Settings = []Setting{session("default_transaction_isolation", "'"+isolation+"'")}
 				trial.Retry = Retry{5, 0, 1, 0, []string{"serialization_failure"}}
 				got := errorsOf(t, trial, nil)
@@ -481,7 +481,7 @@ func TestIsolationAndLockWaits(t *testing.T) {
 		} else {
 			s.settings = []Setting{session("innodb_lock_wait_timeout", "1")}
 		}
-		trial := s.trial(perWorker, 1, 1, update)
+		trial := s.trial(ownConnection, 1, 1, update)
 		err := s.control.begin()
 		if err == nil {
 			err = s.control.script("UPDATE " + s.schema + ".t SET worker = 0")
@@ -506,19 +506,19 @@ func TestYieldsAndFetchesOfAServer(t *testing.T) {
 		look := plain("SELECT id FROM t WHERE worker IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED", 1)
 		look.Fetch, look.Yields, look.Required = "first", []string{"id"}, true
 		claim.Statements = []Statement{look, plain("UPDATE t SET worker = 7 WHERE id = ?1", 1, 0)}
-		o := run(t, s.trial(perWorker, 1, 5, claim), nil).Operations[0]
+		o := run(t, s.trial(ownConnection, 1, 5, claim), nil).Operations[0]
 		if o.Committed != 3 || o.Empty != 2 || o.Rows != 6 {
 			t.Errorf("%+v", o)
 		}
 		// Rows found count, even if they do not change.
 		again := Transaction{Name: "again", Begin: "none", Writes: true, Statements: []Statement{plain("UPDATE t SET worker = 7", 1)}}
-		if o = run(t, s.trial(perWorker, 1, 1, again), nil).Operations[0]; o.Rows != 3 {
+		if o = run(t, s.trial(ownConnection, 1, 1, again), nil).Operations[0]; o.Rows != 3 {
 			t.Errorf("%d rows", o.Rows)
 		}
 		for fetch, want := range map[string]uint64{"none": 3, "first": 1, "all": 3, "buffer": 3} {
 			read := Transaction{Name: "read", Begin: "none", Statements: []Statement{plain("SELECT * FROM t", 1)}}
 			read.Statements[0].Fetch, read.Statements[0].Work.Kind = fetch, "read"
-			if o := run(t, s.trial(perWorker, 1, 2, read), nil).Operations[0]; o.Rows != 2*want {
+			if o := run(t, s.trial(ownConnection, 1, 2, read), nil).Operations[0]; o.Rows != 2*want {
 				t.Errorf("%s: %d rows of %d", fetch, o.Rows, 2*want)
 			}
 		}
@@ -535,7 +535,7 @@ func TestCopyWritesItsRows(t *testing.T) {
 			copying := insert()
 			copying.Params[2] = Param{"value", Source{Kind: "value", Value: []byte(`"a\tb\\.\n"`)}}
 			copying.Statements[0].SQL, copying.Statements[0].Tuples = "COPY t(id, worker, value, hash) FROM STDIN", 50
-			trial := s.trial(perWorker, 2, 4, copying)
+			trial := s.trial(ownConnection, 2, 4, copying)
 			trial.Prepare = prepare
 			// The value is the same in every row, and so is its hash.
 			s.run(t, "ALTER TABLE "+s.schema+".t DROP CONSTRAINT IF EXISTS t_hash_key")
@@ -546,7 +546,7 @@ func TestCopyWritesItsRows(t *testing.T) {
 		}
 		wrong := insert()
 		wrong.Statements[0].SQL, wrong.Begin = "COPY t(id) FROM STDIN", "none"
-		if got := errorsOf(t, s.trial(perWorker, 1, 1, wrong), nil); got != "0 1 map[bad_copy_file_format:[1 0]]" {
+		if got := errorsOf(t, s.trial(ownConnection, 1, 1, wrong), nil); got != "0 1 map[bad_copy_file_format:[1 0]]" {
 			t.Error(got)
 		}
 	})
@@ -636,7 +636,7 @@ func TestALostConnectionIsOpenedAgain(t *testing.T) {
 				d := newDoor(t, place.hosts[0])
 				slow := insert()
 				slow.HoldUs = 200_000
-				trial := s.trial(perWorker, 1, 3, slow)
+				trial := s.trial(ownConnection, 1, 3, slow)
 				trial.Databases[0].URL = strings.Replace(s.url, place.hosts[0], d.Addr().String(), 1)
 				if retried {
 					trial.Retry = Retry{3, 0, 1, 0, []string{"CONNECTION_LOST"}}
@@ -664,7 +664,7 @@ func TestAServerThatStaysAwayFailsTheTrial(t *testing.T) {
 		d := newDoor(t, place.hosts[0])
 		slow := insert()
 		slow.HoldUs = 200_000
-		trial := s.trial(Access{Kind: "pool", Connections: 1}, 2, 100, slow)
+		trial := s.trial(Sharing{Kind: "pool", Connections: 1}, 2, 100, slow)
 		trial.Databases[0].URL = strings.Replace(s.url, place.hosts[0], d.Addr().String(), 1)
 		start := time.Now()
 		h := converse(t, trial, func() { time.AfterFunc(100*time.Millisecond, func() { _ = d.Close(); d.set(true) }) })
@@ -686,7 +686,7 @@ func TestWorkersAreSpreadOverTheHosts(t *testing.T) {
 			_ = away.Close()
 			slow := insert()
 			slow.HoldUs = 100_000
-			trial := s.trial(perWorker, 3, 12, slow)
+			trial := s.trial(ownConnection, 3, 12, slow)
 			hosts := []string{first.Addr().String(), away.Addr().String(), last.Addr().String()}
 			trial.Databases[0].URL = strings.Replace(s.url, place.hosts[0], strings.Join(hosts, ","), 1)
 			trial.Retry = Retry{5, 0, 1, 0, []string{"CONNECTION_LOST"}}
@@ -715,7 +715,7 @@ func TestAFullServerFailsTheTrial(t *testing.T) {
 		if !is || most > 200 {
 			t.Skipf("it takes %v connections", limit)
 		}
-		trial := s.trial(Access{Kind: "pool", Connections: int(most) + 1}, 1, 1, insert())
+		trial := s.trial(Sharing{Kind: "pool", Connections: int(most) + 1}, 1, 1, insert())
 		h := converse(t, trial, nil)
 		want := map[string]string{"postgres": "too_many_connections", "mysql": "ER_CON_COUNT_ERROR"}[s.driver]
 		if h.failed == nil || h.failed.Code == nil || *h.failed.Code != want {

@@ -151,8 +151,8 @@ func newStage(trial *Trial) (*Stage, *Ready, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if kind := trial.Access.Kind; !slices.Contains(d.accesses(), kind) {
-		return nil, nil, fmt.Errorf("access %s is not supported by %s", kind, d.Name)
+	if kind := trial.Sharing.Kind; !slices.Contains(d.sharings(), kind) {
+		return nil, nil, fmt.Errorf("sharing %s is not supported by %s", kind, d.Name)
 	}
 	for i := range trial.Databases {
 		if err := d.fits(&trial.Databases[i]); err != nil {
@@ -201,7 +201,7 @@ func (s *Stage) addWorkers(database int, opened *Opened) error {
 			if len(own) > 0 {
 				handle.own, own = own[0], own[1:]
 			}
-			if s.trial.Access.Kind == "write-lock" {
+			if s.trial.Sharing.Kind == "app-lock" {
 				handle.writeLock = &s.writeLock
 			}
 			id := ID{database: database, role: r, place: role.FirstInRole + uint64(w), index: role.FirstWorker + w}
@@ -235,7 +235,7 @@ func (s *Stage) newWorker(id ID, role *Role, handle Handle) (*Worker, error) {
 		if err != nil {
 			return nil, err
 		}
-		shares := trial.Access.Kind != "per-worker" && (trial.Access.Kind != "write-lock" || spec.Writes)
+		shares := trial.Sharing.Kind != "own-connection" && (trial.Sharing.Kind != "app-lock" || spec.Writes)
 		w.steps = append(w.steps, &Task{
 			step: step, plan: newPlan(step.Transaction, spec, place), params: params,
 			record: newRecord(spec, shares, w.schedule != nil),

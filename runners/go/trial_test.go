@@ -219,10 +219,10 @@ func plain(text string, tuples int, bind ...int) Statement {
 }
 
 // trialOf creates a trial with one role per transaction, with this number of workers and transactions.
-func trialOf(driver, path string, access Access, workers int, count uint64, transactions ...Transaction) *Trial {
+func trialOf(driver, path string, sharing Sharing, workers int, count uint64, transactions ...Transaction) *Trial {
 	settings := []Setting{pragma("journal_mode", "WAL"), pragma("synchronous", "OFF"), pragma("busy_timeout", "5000")}
 	trial := &Trial{
-		Protocol: Version, ID: "t", Driver: driver, Executor: "threads", Access: access, Prepare: "once", Seed: 1,
+		Protocol: Version, ID: "t", Driver: driver, Executor: "threads", Sharing: sharing, Prepare: "once", Seed: 1,
 		Databases: []Database{{Kind: "file", Path: path}}, Connection: Connection{Settings: settings},
 		Retry: Retry{Attempts: 1, Multiplier: 1}, Transactions: transactions, TickMs: 20, ProbeMs: 5, DrainMs: 60_000,
 	}
@@ -236,37 +236,37 @@ func trialOf(driver, path string, access Access, workers int, count uint64, tran
 	return trial
 }
 
-var perWorker = Access{Kind: "per-worker"}
+var ownConnection = Sharing{Kind: "own-connection"}
 
 func TestCountsAreTheRows(t *testing.T) {
 	each(t, append([]string{"noop"}, real...), func(t *testing.T, driver string) {
-		for _, access := range []Access{perWorker, {Kind: "shared"}, {Kind: "pool", Connections: 2}, {Kind: "write-lock"}, {Kind: "split", Readers: 2}} {
+		for _, sharing := range []Sharing{ownConnection, {Kind: "one-connection"}, {Kind: "pool", Connections: 2}, {Kind: "app-lock"}, {Kind: "writer-readers", Readers: 2}} {
 			path := file(t)
-			read := Transaction{Name: "read", Begin: "none", TimedRows: access.Kind != "shared", Statements: []Statement{plain("SELECT value, hash FROM t ORDER BY id DESC LIMIT 3", 1)}}
+			read := Transaction{Name: "read", Begin: "none", TimedRows: sharing.Kind != "one-connection", Statements: []Statement{plain("SELECT value, hash FROM t ORDER BY id DESC LIMIT 3", 1)}}
 			read.Statements[0].Fetch, read.Statements[0].Work = "all", Work{"verify", "value", "hash"}
-			trial := trialOf(driver, path, access, 3, 50, insert(), read)
+			trial := trialOf(driver, path, sharing, 3, 50, insert(), read)
 			trial.Connection.ReadBack = []string{"journal_mode", "synchronous", "busy_timeout"}
-			if access.Kind == "pool" {
+			if sharing.Kind == "pool" {
 				trial.Prepare = "each"
 			}
 			result := run(t, trial, nil)
-			wait := map[string]bool{"insert": access.Kind != "per-worker", "read": access.Kind != "per-worker" && access.Kind != "write-lock"}
+			wait := map[string]bool{"insert": sharing.Kind != "own-connection", "read": sharing.Kind != "own-connection" && sharing.Kind != "app-lock"}
 			for _, o := range result.Operations {
-				if o.Committed != 50 || o.Measured != 50 || o.Failed+o.Empty != 0 || has(o.Timers, "wait") != wait[o.Transaction] || has(o.Timers, "query") != (o.Transaction == "read" && access.Kind != "shared") {
-					t.Errorf("%s: %+v", access.Kind, o)
+				if o.Committed != 50 || o.Measured != 50 || o.Failed+o.Empty != 0 || has(o.Timers, "wait") != wait[o.Transaction] || has(o.Timers, "query") != (o.Transaction == "read" && sharing.Kind != "one-connection") {
+					t.Errorf("%s: %+v", sharing.Kind, o)
 				}
 				if o.Transaction == "read" && driver != "noop" && (o.Counters["verified"] != o.Rows || o.Counters["mismatches"] != 0) {
-					t.Errorf("%s: %d rows, %d verified, %d wrong", access.Kind, o.Rows, o.Counters["verified"], o.Counters["mismatches"])
+					t.Errorf("%s: %d rows, %d verified, %d wrong", sharing.Kind, o.Rows, o.Counters["verified"], o.Counters["mismatches"])
 				}
 				if o.Transaction == "insert" && driver != "noop" && o.Rows != 100 {
-					t.Errorf("%s: %d rows", access.Kind, o.Rows)
+					t.Errorf("%s: %d rows", sharing.Kind, o.Rows)
 				}
 			}
 			if driver == "noop" {
 				continue
 			}
 			if seen := query(t, path, "SELECT count(*) FROM t WHERE id < 100 AND worker = id / 2 % 3"); seen[0] != 100 {
-				t.Errorf("%s: %d of 100 rows are those of their workers", access.Kind, seen[0])
+				t.Errorf("%s: %d of 100 rows are those of their workers", sharing.Kind, seen[0])
 			}
 		}
 	})
@@ -274,11 +274,11 @@ func TestCountsAreTheRows(t *testing.T) {
 
 func TestSettingsAreThoseAskedForOnEveryConnection(t *testing.T) {
 	each(t, real, func(t *testing.T, driver string) {
-		labels := map[string]string{"per-worker": "r-insert r-insert r-insert", "shared": "shared", "pool": "pool pool",
-			"write-lock": "r-insert r-insert r-insert", "split": "writer reader reader"}
+		labels := map[string]string{"own-connection": "r-insert r-insert r-insert", "one-connection": "shared", "pool": "pool pool",
+			"app-lock": "r-insert r-insert r-insert", "writer-readers": "writer reader reader"}
 		for kind, want := range labels {
 			// On every open mattn sets synchronous = NORMAL (1), and zombiezen WAL.
-			trial := trialOf(driver, file(t), Access{kind, 2, 2}, 3, 3, insert())
+			trial := trialOf(driver, file(t), Sharing{kind, 2, 2}, 3, 3, insert())
 			trial.Connection = Connection{
 				Settings: []Setting{pragma("journal_mode", "DELETE"), pragma("synchronous", "FULL"), pragma("busy_timeout", "1234"), pragma("cache_size", "-3456")},
 				ReadBack: []string{"journal_mode", "synchronous", "busy_timeout", "cache_size", "no_such_pragma"},
@@ -366,13 +366,13 @@ func TestErrorsHaveTheirExtendedNames(t *testing.T) {
 		path := file(t)
 		same := Transaction{Name: "same", Begin: "immediate", Writes: true, Statements: []Statement{
 			plain("INSERT INTO t(hash) VALUES ('first')", 1), plain("INSERT INTO t(hash) VALUES ('x'), ('x')", 1)}}
-		if got := errorsOf(t, trialOf(driver, path, perWorker, 1, 2, same), nil); got != "0 2 map[SQLITE_CONSTRAINT_UNIQUE:[2 0]]" {
+		if got := errorsOf(t, trialOf(driver, path, ownConnection, 1, 2, same), nil); got != "0 2 map[SQLITE_CONSTRAINT_UNIQUE:[2 0]]" {
 			t.Error(got)
 		}
 		if rows := query(t, path, "SELECT count(*) FROM t"); rows[0] != 0 {
 			t.Errorf("%d rows of what was rolled back", rows[0])
 		}
-		trial := trialOf(driver, path, perWorker, 1, 1, insert())
+		trial := trialOf(driver, path, ownConnection, 1, 1, insert())
 		trial.Connection.Settings[2] = pragma("busy_timeout", "0")
 		trial.Retry = Retry{3, 1000, 1, 1000, []string{"SQLITE_BUSY"}}
 		var held *sql.DB
@@ -399,7 +399,7 @@ func TestARetryCuresABusySnapshot(t *testing.T) {
 		// On a busy machine one may begin after the other has ended.
 		inOneOfFive(t, func() error {
 			path := file(t)
-			trial := trialOf(driver, path, perWorker, 1, 1, late, early)
+			trial := trialOf(driver, path, ownConnection, 1, 1, late, early)
 			trial.Roles[1].Steps[0].Offset = 1
 			trial.Retry = Retry{2, 0, 1, 0, []string{"SQLITE_BUSY"}}
 			got := errorsOf(t, trial, nil)
@@ -422,7 +422,7 @@ func TestYieldsAreBoundAndNoRowIsEmpty(t *testing.T) {
 		update := plain("UPDATE t SET worker = 7 WHERE id = (SELECT id FROM t WHERE worker IS NULL LIMIT 1) RETURNING id", 1)
 		update.Fetch, update.Yields, update.Required = "first", []string{"id"}, true
 		claim.Statements = []Statement{update, plain("UPDATE t SET value = 'of ' || ?1 WHERE id = ?1", 1, 0)}
-		o := run(t, trialOf(driver, path, perWorker, 1, 5, claim), nil).Operations[0]
+		o := run(t, trialOf(driver, path, ownConnection, 1, 5, claim), nil).Operations[0]
 		if o.Committed != 3 || o.Empty != 2 || o.Rows != 6 {
 			t.Errorf("%+v", o)
 		}
@@ -438,7 +438,7 @@ func TestFetchTakesAsManyAsAskedFor(t *testing.T) {
 		for fetch, want := range map[string]uint64{"none": 12, "first": 1, "all": 12, "buffer": 12} {
 			read := Transaction{Name: "read", Begin: "none", Params: []Param{{"n", Source{Kind: "value", Value: []byte("12")}}}, Statements: []Statement{plain(series, 1, 0)}}
 			read.Statements[0].Fetch, read.Statements[0].Work.Kind = fetch, "read"
-			o := run(t, trialOf(driver, file(t), perWorker, 1, 2, read), nil).Operations[0]
+			o := run(t, trialOf(driver, file(t), ownConnection, 1, 2, read), nil).Operations[0]
 			if o.Rows != 2*want {
 				t.Errorf("%s: %d rows of %d", fetch, o.Rows, 2*want)
 			}
@@ -450,9 +450,9 @@ func TestDatabasesInMemory(t *testing.T) {
 	each(t, real, func(t *testing.T, driver string) {
 		for _, shared := range []bool{false, true} {
 			dump := filepath.Join(t.TempDir(), "dump.db")
-			trial := trialOf(driver, "", Access{Kind: "pool", Connections: 2}, 2, 10, insert())
+			trial := trialOf(driver, "", Sharing{Kind: "pool", Connections: 2}, 2, 10, insert())
 			if !shared {
-				trial.Access = Access{Kind: "shared"}
+				trial.Sharing = Sharing{Kind: "one-connection"}
 			}
 			trial.Databases = []Database{{Kind: "memory", Shared: shared, Name: "m", Setup: []string{table},
 				Teardown: []string{"VACUUM INTO '" + dump + "'"}}}
@@ -479,7 +479,7 @@ func TestWhatCannotBeRunFails(t *testing.T) {
 			"SQLITE_CANTOPEN": func(t *Trial) { t.Databases[0].Path = "/no/such/folder/x.db" },
 			"":                func(t *Trial) { t.Connection.Options = map[string]any{"no_such_option": true} },
 		} {
-			trial := trialOf(driver, file(t), perWorker, 1, 1, insert())
+			trial := trialOf(driver, file(t), ownConnection, 1, 1, insert())
 			change(trial)
 			h := converse(t, trial, nil)
 			if h.failed == nil || (h.failed.Code == nil) != (want == "") || h.failed.Code != nil && !strings.HasPrefix(*h.failed.Code, want) {
@@ -493,7 +493,7 @@ func TestAWorkerTellsItsLongestTimeWithoutACommit(t *testing.T) {
 	slow, never := insert(), Transaction{Name: "never", Begin: "none", Statements: []Statement{plain("SELECT id FROM t WHERE 0", 1)}}
 	slow.HoldUs = 20_000
 	never.Statements[0].Fetch, never.Statements[0].Required = "first", true
-	result := run(t, trialOf("mattn", file(t), perWorker, 1, 3, slow, never), nil)
+	result := run(t, trialOf("mattn", file(t), ownConnection, 1, 3, slow, never), nil)
 	for _, w := range result.Workers {
 		switch {
 		case w.Role == "r-insert" && (w.Committed != 3 || w.StallNs < 20_000_000):
@@ -512,7 +512,7 @@ func TestOpenLoadStartsNothingTwiceAndSkipsNothing(t *testing.T) {
 	path := file(t)
 	slow := insert()
 	slow.HoldUs = 5_000
-	trial := trialOf("mattn", path, Access{Kind: "shared"}, 1, 0, slow)
+	trial := trialOf("mattn", path, Sharing{Kind: "one-connection"}, 1, 0, slow)
 	trial.Roles[0].Load = Load{Kind: "open", Rate: 400, Arrivals: "constant"}
 	trial.Roles[0].Until = Until{Kind: "time", Ms: 250}
 	o := run(t, trial, nil).Operations[0]
@@ -526,7 +526,7 @@ func TestOpenLoadStartsNothingTwiceAndSkipsNothing(t *testing.T) {
 
 func TestWithoutGoNothingRuns(t *testing.T) {
 	path := file(t)
-	text, err := json.Marshal(trialOf("mattn", path, perWorker, 1, 1, insert()))
+	text, err := json.Marshal(trialOf("mattn", path, ownConnection, 1, 1, insert()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // end of a role.
 func pausing(ms int64, until Until) *Trial {
 	slow := Transaction{Name: "slow", Begin: "none", HoldUs: ms * 1000, Statements: []Statement{plain("SELECT 1", 1)}}
-	trial := trialOf("noop", "", perWorker, 1, 0, slow)
+	trial := trialOf("noop", "", ownConnection, 1, 0, slow)
 	trial.Roles[0].Until = until
 	return trial
 }
@@ -147,9 +147,9 @@ func unfinished(t *testing.T, trial *Trial, workers int, between func()) heard {
 // TestWhatHangsIsUnfinished lets workers wait in C, Go or WebAssembly for a lock held by the test, or for another
 // waiting worker.
 func TestWhatHangsIsUnfinished(t *testing.T) {
-	hangs := func(t *testing.T, driver string, access Access, load Load) {
+	hangs := func(t *testing.T, driver string, sharing Sharing, load Load) {
 		path := file(t)
-		trial := trialOf(driver, path, access, 2, 0, insert())
+		trial := trialOf(driver, path, sharing, 2, 0, insert())
 		trial.Connection.Settings[2] = pragma("busy_timeout", "60000")
 		trial.Roles[0].Load = load
 		start := time.Now()
@@ -162,18 +162,18 @@ func TestWhatHangsIsUnfinished(t *testing.T) {
 			t.Errorf("%d rows", rows[0])
 		}
 	}
-	each(t, real, func(t *testing.T, driver string) { hangs(t, driver, perWorker, Load{Kind: "closed"}) })
-	for _, access := range []Access{{Kind: "shared"}, {Kind: "pool", Connections: 1}, {Kind: "write-lock"}, {Kind: "split", Readers: 1}} {
+	each(t, real, func(t *testing.T, driver string) { hangs(t, driver, ownConnection, Load{Kind: "closed"}) })
+	for _, sharing := range []Sharing{{Kind: "one-connection"}, {Kind: "pool", Connections: 1}, {Kind: "app-lock"}, {Kind: "writer-readers", Readers: 1}} {
 		for _, driver := range []string{"mattn", "zombiezen"} {
-			t.Run(driver+" "+access.Kind, func(t *testing.T) { hangs(t, driver, access, Load{Kind: "open", Rate: 1000, Arrivals: "constant"}) })
+			t.Run(driver+" "+sharing.Kind, func(t *testing.T) { hangs(t, driver, sharing, Load{Kind: "open", Rate: 1000, Arrivals: "constant"}) })
 		}
 	}
 }
 
 func TestAQueuesCallThatHangsIsUnfinished(t *testing.T) {
-	for _, access := range []Access{perWorker, {Kind: "shared"}} {
+	for _, sharing := range []Sharing{ownConnection, {Kind: "one-connection"}} {
 		path := emptyFile(t)
-		trial := queueTrial(path, access, 2, 0, 0)
+		trial := queueTrial(path, sharing, 2, 0, 0)
 		trial.Connection.Settings[2] = pragma("busy_timeout", "60000")
 		unfinished(t, trial, 2, func() { lock(t, path) })
 	}
@@ -181,7 +181,7 @@ func TestAQueuesCallThatHangsIsUnfinished(t *testing.T) {
 
 func TestErrorsOfWhatIsUnfinishedAreSeen(t *testing.T) {
 	path := file(t)
-	trial := trialOf("mattn", path, perWorker, 1, 0, insert())
+	trial := trialOf("mattn", path, ownConnection, 1, 0, insert())
 	trial.Connection.Settings[2] = pragma("busy_timeout", "0")
 	trial.Retry = Retry{1_000_000, 2000, 1, 2000, []string{"SQLITE_BUSY"}}
 	h := unfinished(t, trial, 1, func() { lock(t, path) })
@@ -195,7 +195,7 @@ func TestErrorsOfWhatIsUnfinishedAreSeen(t *testing.T) {
 func TestARoleDoesNotWaitForWhatIsUnfinished(t *testing.T) {
 	path := file(t)
 	read := Transaction{Name: "read", Begin: "none", HoldUs: 1000, Statements: []Statement{plain("SELECT count(*) FROM t", 1)}}
-	trial := trialOf("mattn", path, perWorker, 1, 0, insert(), read)
+	trial := trialOf("mattn", path, ownConnection, 1, 0, insert(), read)
 	trial.Connection.Settings[2], trial.DrainMs = pragma("busy_timeout", "60000"), 150
 	trial.Roles[0].Until = Until{Kind: "time", Ms: 250}
 	trial.Roles[1].Until = Until{Kind: "role", Name: "r-insert"}
@@ -212,13 +212,13 @@ func TestARoleDoesNotWaitForWhatIsUnfinished(t *testing.T) {
 func TestWhatHangsOnAServerIsUnfinished(t *testing.T) {
 	servers(t, func(t *testing.T, s *server) {
 		s.run(t, "INSERT INTO "+s.schema+".t(id) VALUES (1)")
-		for _, access := range []Access{perWorker, {Kind: "pool", Connections: 1}} {
+		for _, sharing := range []Sharing{ownConnection, {Kind: "pool", Connections: 1}} {
 			if err := s.control.begin(); err != nil {
 				t.Fatal(err)
 			}
 			s.run(t, "UPDATE "+s.schema+".t SET worker = 1")
 			update := Transaction{Name: "update", Begin: "immediate", Writes: true, Statements: []Statement{plain("UPDATE t SET worker = 2 WHERE id = 1", 1)}}
-			unfinished(t, s.trial(access, 2, 0, update), 2, nil)
+			unfinished(t, s.trial(sharing, 2, 0, update), 2, nil)
 			if err := s.control.rollback(); err != nil {
 				t.Fatal(err)
 			}

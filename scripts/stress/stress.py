@@ -40,16 +40,16 @@ LONGEST_LINE = 2100
 PANIC = re.compile(r"panicked at|has overflowed its stack|memory allocation of \d+ bytes failed|RUST_BACKTRACE")
 # C0 except tab and newline, DEL, C1; marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# Two arms in one process and one with two worker processes: a run of a few seconds.
+# Two variants in one process and one with two worker processes: a run of a few seconds.
 STUDY = """\
 name = "stress"
-title = "Is every block stored?"
-blocks = 7
+title = "Is every round stored?"
+rounds = 7
 [[scenario]]
 name = "threads"
 workload = "insert"
 role.writers = { run = "insert", workers = 2, for = "60ms" }
-vary.access = ["per-worker", "shared"]
+vary.sharing = ["own-connection", "one-connection"]
 [[scenario]]
 name = "processes"
 workload = "insert"
@@ -139,7 +139,7 @@ class Examined:
     finished: bool = False
 
     def uneven(self):
-        """Whether the arms of a scenario differ in their number of trials."""
+        """Whether the variants of a scenario differ in their number of trials."""
         numbers = {}
         for (scenario, _), trials in self.trials.items():
             numbers.setdefault(scenario, set()).add(trials)
@@ -155,15 +155,15 @@ def examine(file):
                 return Examined(problems)
             values = dict(db.execute("SELECT key, value FROM run WHERE key IN ('plan', 'finished')"))
             plan = json.loads(values["plan"])
-            arms = [(arm["scenario"], index) for index, arm in enumerate(plan["arms"]) if not arm.get("skipped")]
-            trials = dict.fromkeys(arms, 0)
-            for scenario, arm, number, blocks in db.execute(
-                    "SELECT scenario, arm, count(*), count(DISTINCT block) FROM trial GROUP BY 1, 2"):
-                trials[scenario, arm] = number
-                if number != blocks:
-                    problems.append(f"arm {arm} has {number} trials of {blocks} blocks")
+            variants = [(variant["scenario"], index) for index, variant in enumerate(plan["variants"]) if not variant.get("skipped")]
+            trials = dict.fromkeys(variants, 0)
+            for scenario, variant, number, rounds in db.execute(
+                    "SELECT scenario, variant, count(*), count(DISTINCT round) FROM trial GROUP BY 1, 2"):
+                trials[scenario, variant] = number
+                if number != rounds:
+                    problems.append(f"variant {variant} has {number} trials of {rounds} rounds")
             failures = db.execute("SELECT json_extract(failure, '$.reason'), seconds FROM trial WHERE failure NOT NULL")
-            planned = {(scenario, arm): plan["scenarios"][scenario]["blocks"] for scenario, arm in arms}
+            planned = {(scenario, variant): plan["scenarios"][scenario]["rounds"] for scenario, variant in variants}
             return Examined(problems, trials, planned, failures.fetchall(), "finished" in values)
     except (sqlite3.Error, KeyError, ValueError) as error:
         return Examined([f"{type(error).__name__}: {error}"])

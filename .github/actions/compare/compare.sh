@@ -110,7 +110,7 @@ judge() {
     case $code in
     0) ;;
     3) echo "::error::litelab: a regression, confirmed by a re-run; the summary has the table" ;;
-    4) echo "::error::litelab: inconclusive; more blocks or a quieter machine would tell" ;;
+    4) echo "::error::litelab: inconclusive; more rounds or a quieter machine would tell" ;;
     *) echo "::error::litelab: the comparison ended with code $code; the log has the reason" ;;
     esac
     exit "$code"

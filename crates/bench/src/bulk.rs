@@ -137,11 +137,11 @@ fn make_pair(options: &Options, scratch: &Scratch, order: &[usize]) -> Result<([
     let files = folders.each_ref().map(|folder| folder.join("bench.db"));
     let numbers = [options.rows, options.batch, options.seed].map(|number| number.to_string());
     let mut samples = [None; 2];
-    for &arm in order {
-        let mut arguments = vec![OsStr::new(["c-generate", "generate"][arm]), files[arm].as_os_str()];
+    for &variant in order {
+        let mut arguments = vec![OsStr::new(["c-generate", "generate"][variant]), files[variant].as_os_str()];
         arguments.extend(numbers.iter().map(OsStr::new));
-        samples[arm] = Some(pairs::trial(&arguments)?);
-        pairs::settle(&folders[arm])?;
+        samples[variant] = Some(pairs::trial(&arguments)?);
+        pairs::settle(&folders[variant])?;
     }
     Ok((files, all(samples)?))
 }
@@ -150,11 +150,11 @@ fn make_pair(options: &Options, scratch: &Scratch, order: &[usize]) -> Result<([
 fn verify_all(file: &Path, order: &[usize]) -> Result<Vec<Sample>> {
     let sides: [&[&str]; 3] = [&["c-verify"], &["verify", "1"], &["verify", "2"]];
     let mut samples = vec![None; order.len()];
-    for &arm in order {
+    for &variant in order {
         pairs::warm(file)?;
-        let mut arguments = vec![OsStr::new(sides[arm][0]), file.as_os_str()];
-        arguments.extend(sides[arm][1..].iter().map(OsStr::new));
-        samples[arm] = Some(pairs::trial(&arguments)?);
+        let mut arguments = vec![OsStr::new(sides[variant][0]), file.as_os_str()];
+        arguments.extend(sides[variant][1..].iter().map(OsStr::new));
+        samples[variant] = Some(pairs::trial(&arguments)?);
     }
     samples.into_iter().map(|sample| sample.ok_or_else(|| anyhow::anyhow!("a side did not run"))).collect()
 }

@@ -113,7 +113,7 @@ pub struct Comparison {
     pub target: f64,
     /// Whether the sides end by time, and so with different numbers of units.
     timed: bool,
-    blocks: Vec<(Sample, Sample)>,
+    rounds: Vec<(Sample, Sample)>,
 }
 
 /// Result for one target.
@@ -129,7 +129,7 @@ pub enum Outcome {
 
 impl Comparison {
     pub fn new(name: &str, target: f64) -> Self {
-        Self { name: name.to_owned(), target, timed: false, blocks: Vec::new() }
+        Self { name: name.to_owned(), target, timed: false, rounds: Vec::new() }
     }
 
     /// A comparison of sides that work for the same time.
@@ -150,7 +150,7 @@ impl Comparison {
         };
         let ratio = litelab.rate() / yardstick.rate();
         println!("  {:<18} yardstick {}, litelab {}: {ratio:.3}", self.name, side(yardstick), side(litelab));
-        self.blocks.push((yardstick, litelab));
+        self.rounds.push((yardstick, litelab));
         Ok(())
     }
 
@@ -171,10 +171,10 @@ impl Comparison {
 
     /// `None` if a sample lacks the metric.
     fn paired(&self, metric: impl Fn(&Sample) -> Option<f64>) -> Result<Option<Estimate>> {
-        let blocks: Option<Vec<_>> =
-            self.blocks.iter().map(|(base, ours)| Some((metric(base)?, metric(ours)?))).collect();
-        Ok(match blocks {
-            Some(blocks) => Some(PairedRatio::from_blocks(&blocks, Confidence::P95)?.ratio),
+        let rounds: Option<Vec<_>> =
+            self.rounds.iter().map(|(base, ours)| Some((metric(base)?, metric(ours)?))).collect();
+        Ok(match rounds {
+            Some(rounds) => Some(PairedRatio::from_blocks(&rounds, Confidence::P95)?.ratio),
             None => None,
         })
     }

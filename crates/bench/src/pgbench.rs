@@ -7,10 +7,10 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use litelab_engine::runner::Runner;
-use litelab_engine::trial::{self, Bench, Patience};
+use litelab_engine::trial::{self, Patience, TrialContext};
 use litelab_engine::{Runners, Servers, Urls};
 use litelab_model::quantity::Scalar;
-use litelab_model::{Arm, Plan, library, resolve};
+use litelab_model::{Plan, Variant, library, resolve};
 use litelab_record::outcome::Outcome as TrialOutcome;
 use litelab_servers::instance::binaries;
 use litelab_servers::{Admin, Instance, Kind, Url};
@@ -88,8 +88,8 @@ pub fn run(options: &Options) -> Result<bool> {
         options.seconds
     );
     let mut met = true;
-    for (index, arm) in plan.arms.iter().enumerate() {
-        let script = &plan.scenarios[arm.scenario].name;
+    for (index, variant) in plan.variants.iter().enumerate() {
+        let script = &plan.scenarios[variant.scenario].name;
         let mut comparison = Comparison::for_a_time(&format!("go/postgres {script}"), TARGET);
         let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
         for pair in 0..options.pairs {
@@ -97,8 +97,8 @@ pub fn run(options: &Options) -> Result<bool> {
             for side_index in order.order(pair) {
                 checkpoint(instance.url())?;
                 samples[side_index] = Some(match side_index {
-                    0 => side.sample(&servers, arm, script)?,
-                    _ => by_runner(runner, arm, &servers, &scratch)?,
+                    0 => side.sample(&servers, variant, script)?,
+                    _ => by_runner(runner, variant, &servers, &scratch)?,
                 });
             }
             let [Some(pgbench), Some(litelab)] = samples else { bail!("a side did not run") };
@@ -135,10 +135,10 @@ fn plan(options: &Options, runners: &Runners) -> Result<Plan> {
         ..resolve::Options::default()
     };
     let mut plan = resolve::resolve(&study, &text, &resolve)?;
-    for arm in &mut plan.arms {
+    for variant in &mut plan.variants {
         // The runner's own name of the driver.
-        "postgres".clone_into(&mut arm.trial.driver);
-        arm.trial.runtime_threads = options.threads;
+        "postgres".clone_into(&mut variant.trial.driver);
+        variant.trial.runtime_threads = options.threads;
     }
     Ok(plan)
 }
@@ -149,9 +149,9 @@ fn checkpoint(url: &str) -> Result<()> {
     Ok(Admin::connect(url)?.script("public", "CHECKPOINT")?)
 }
 
-fn by_runner(runner: &Runner, arm: &Arm, servers: &Servers, scratch: &Scratch) -> Result<Sample> {
+fn by_runner(runner: &Runner, variant: &Variant, servers: &Servers, scratch: &Scratch) -> Result<Sample> {
     let folder = std::path::absolute(scratch.fresh("litelab")?)?;
-    let mut bench = Bench {
+    let mut bench = TrialContext {
         runner,
         prepared: Path::new(""),
         servers: Some(servers),
@@ -159,7 +159,7 @@ fn by_runner(runner: &Runner, arm: &Arm, servers: &Servers, scratch: &Scratch) -
         patience: Patience::default(),
         keep_going: &mut || true,
     };
-    match trial::run(arm, "bench", &mut bench).0 {
+    match trial::run(variant, "bench", &mut bench).0 {
         TrialOutcome::Measured(m) => {
             let failed: u64 = m.result.operations.iter().map(|o| o.failed).sum();
             ensure!(failed == 0, "{failed} of litelab's transactions failed");
@@ -185,10 +185,10 @@ impl Yardstick<'_> {
 
     /// One run on newly created tables with the data of `pgbench -i`, loaded by the same code as on the other side,
     /// because pages that a load leaves in the server's buffers are written during the run.
-    fn sample(&self, servers: &Servers, arm: &Arm, script: &str) -> Result<Sample> {
-        let tables = servers.tables(arm)?;
+    fn sample(&self, servers: &Servers, variant: &Variant, script: &str) -> Result<Sample> {
+        let tables = servers.tables(variant)?;
         let schemas = tables.schemas();
-        let schema = schemas.first().context("an arm has a database")?;
+        let schema = schemas.first().context("a variant has a database")?;
         let of = self.options;
         let [clients, threads, seconds] = [of.clients, of.threads.unwrap_or(1), of.seconds].map(|n| n.to_string());
         let (host, port) = self.url.hosts.first().context("a url has a host")?;

@@ -10,8 +10,8 @@ use litelab_engine::compile;
 use litelab_engine::copy_database;
 use litelab_engine::prepare::Prepared;
 use litelab_engine::runner::Runner;
-use litelab_engine::trial::{self, Bench, Patience};
-use litelab_model::{Arm, Plan, library, resolve};
+use litelab_engine::trial::{self, Patience, TrialContext};
+use litelab_model::{Plan, Variant, library, resolve};
 use litelab_protocol::{DriverDescription, Until};
 use litelab_record::outcome::Outcome as TrialOutcome;
 use litelab_stats::Schedule;
@@ -87,17 +87,17 @@ pub fn run(options: &Options) -> Result<bool> {
         };
         let drivers = description.drivers.iter().filter(|d| has_driver(name, &d.name) && has_loops(d, &plan));
         for driver in drivers {
-            for (index, arm) in plan.arms.iter().enumerate() {
-                let title = format!("{name}/{} {}", driver.name, plan.scenarios[arm.scenario].name);
+            for (index, variant) in plan.variants.iter().enumerate() {
+                let title = format!("{name}/{} {}", driver.name, plan.scenarios[variant.scenario].name);
                 let mut comparison = Comparison::new(&title, target(&description.language));
                 let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
-                let prepared = Prepared::new(&folder).file(arm, &mut |_, _| {})?;
-                let verb = &plan.scenarios[arm.scenario].name;
-                let mut arm = arm.clone();
-                driver.name.clone_into(&mut arm.trial.driver);
-                shorten(&mut arm, options.longest, runner, verb, &prepared, &scratch)?;
+                let prepared = Prepared::new(&folder).file(variant, &mut |_, _| {})?;
+                let verb = &plan.scenarios[variant.scenario].name;
+                let mut variant = variant.clone();
+                driver.name.clone_into(&mut variant.trial.driver);
+                shorten(&mut variant, options.longest, runner, verb, &prepared, &scratch)?;
                 for pair in 0..options.pairs {
-                    let sides = one_pair(runner, verb, &arm, &prepared, &scratch, &order.order(pair))?;
+                    let sides = one_pair(runner, verb, &variant, &prepared, &scratch, &order.order(pair))?;
                     comparison.add(sides[0], sides[1])?;
                 }
                 met &= comparison.conclude()? != Outcome::Missed;
@@ -113,27 +113,34 @@ pub fn run(options: &Options) -> Result<bool> {
 fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
     // `noop` and drivers of servers link no SQLite. The yardstick for a server is pgbench.
     let sqlite = driver.sqlite.is_some() && driver.interface.is_none();
-    sqlite && plan.arms.iter().all(|arm| driver.executors.contains(&arm.trial.executor))
+    sqlite && plan.variants.iter().all(|variant| driver.executors.contains(&variant.trial.executor))
 }
 
-/// Reduces the operations of an arm to those that the hand-written loop runs in about `longest` seconds, estimated from
+/// Reduces the operations of a variant to those that the hand-written loop runs in about `longest` seconds, estimated from
 /// a fiftieth of them.
-fn shorten(arm: &mut Arm, longest: f64, runner: &Runner, verb: &str, prepared: &Path, scratch: &Scratch) -> Result<()> {
-    let all = count(arm)?;
-    let set = |arm: &mut Arm, count: u64| {
-        for role in &mut arm.trial.roles {
+fn shorten(
+    variant: &mut Variant,
+    longest: f64,
+    runner: &Runner,
+    verb: &str,
+    prepared: &Path,
+    scratch: &Scratch,
+) -> Result<()> {
+    let all = count(variant)?;
+    let set = |variant: &mut Variant, count: u64| {
+        for role in &mut variant.trial.roles {
             role.until = Until::Count { transactions: count };
         }
     };
-    set(arm, all.div_ceil(50));
+    set(variant, all.div_ceil(50));
     let folder = std::path::absolute(scratch.fresh("pilot")?)?;
-    let pilot = by_hand(runner, verb, arm, prepared, &folder)?;
+    let pilot = by_hand(runner, verb, variant, prepared, &folder)?;
     let rate = pilot.units as f64 / pilot.seconds;
     let fits = ((rate * longest) as u64).clamp(1, all);
     if fits < all {
-        println!("  {}/{} {verb}: {fits} operations of {all}", runner.manifest.name, arm.trial.driver);
+        println!("  {}/{} {verb}: {fits} operations of {all}", runner.manifest.name, variant.trial.driver);
     }
-    set(arm, fits);
+    set(variant, fits);
     Ok(())
 }
 
@@ -142,7 +149,7 @@ fn shorten(arm: &mut Arm, longest: f64, runner: &Runner, verb: &str, prepared: &
 fn one_pair(
     runner: &Runner,
     verb: &str,
-    arm: &Arm,
+    variant: &Variant,
     prepared: &Path,
     scratch: &Scratch,
     order: &[usize],
@@ -151,8 +158,8 @@ fn one_pair(
     for &side in order {
         let folder = std::path::absolute(scratch.fresh(["hand", "litelab"][side])?)?;
         samples[side] = Some(match side {
-            0 => by_hand(runner, verb, arm, prepared, &folder)?,
-            _ => by_runner(runner, arm, prepared, &folder)?,
+            0 => by_hand(runner, verb, variant, prepared, &folder)?,
+            _ => by_runner(runner, variant, prepared, &folder)?,
         });
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -160,19 +167,24 @@ fn one_pair(
     Ok([hand, litelab])
 }
 
-fn count(arm: &Arm) -> Result<u64> {
-    match arm.trial.roles.first().map(|r| &r.until) {
+fn count(variant: &Variant) -> Result<u64> {
+    match variant.trial.roles.first().map(|r| &r.until) {
         Some(Until::Count { transactions }) => Ok(*transactions),
         _ => bail!("a loop ends by count"),
     }
 }
 
-fn by_hand(runner: &Runner, verb: &str, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
+fn by_hand(runner: &Runner, verb: &str, variant: &Variant, prepared: &Path, folder: &Path) -> Result<Sample> {
     let database: PathBuf = folder.join("hand.db");
     copy_database(prepared, &database)?;
-    let count = count(arm)?;
+    let count = count(variant)?;
     let mut command = runner.handwritten().context("no loops written by hand")?;
-    command.arg(&arm.trial.driver).arg(verb).arg(&database).arg(count.to_string()).arg(arm.trial.seed.to_string());
+    command
+        .arg(&variant.trial.driver)
+        .arg(verb)
+        .arg(&database)
+        .arg(count.to_string())
+        .arg(variant.trial.seed.to_string());
     let output = command.current_dir(folder).output().context("start the loop written by hand")?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "{command:?}: {}{}", said, String::from_utf8_lossy(&output.stderr));
@@ -180,8 +192,8 @@ fn by_hand(runner: &Runner, verb: &str, arm: &Arm, prepared: &Path, folder: &Pat
     Ok(Sample { seconds: count as f64 / rate, cpu_seconds: None, units: count })
 }
 
-fn by_runner(runner: &Runner, arm: &Arm, prepared: &Path, folder: &Path) -> Result<Sample> {
-    let mut bench = Bench {
+fn by_runner(runner: &Runner, variant: &Variant, prepared: &Path, folder: &Path) -> Result<Sample> {
+    let mut bench = TrialContext {
         runner,
         prepared,
         servers: None,
@@ -189,7 +201,7 @@ fn by_runner(runner: &Runner, arm: &Arm, prepared: &Path, folder: &Path) -> Resu
         patience: Patience::default(),
         keep_going: &mut || true,
     };
-    let (outcome, _) = trial::run(arm, "bench", &mut bench);
+    let (outcome, _) = trial::run(variant, "bench", &mut bench);
     match outcome {
         TrialOutcome::Measured(m) => {
             let committed = m.result.operations.iter().map(|o| o.committed).sum();
@@ -214,7 +226,7 @@ mod tests {
     /// A driver that has loops, except for these members.
     fn driver(but: &Value) -> DriverDescription {
         let sqlite = json!({"version": "3.54.1", "source_id": "", "compile_options": []});
-        let mut all = json!({"name": "any", "version": "1", "sqlite": sqlite, "accesses": ["per-worker"], "executors": ["threads"]});
+        let mut all = json!({"name": "any", "version": "1", "sqlite": sqlite, "sharings": ["own-connection"], "executors": ["threads"]});
         all.as_object_mut().unwrap().extend(but.as_object().unwrap().clone());
         serde_json::from_value(all).unwrap()
     }
@@ -222,7 +234,10 @@ mod tests {
     #[test]
     fn only_drivers_of_sql_on_sqlite_in_threads_have_loops() {
         let plan = loops();
-        assert!(!plan.arms.is_empty() && plan.arms.iter().all(|arm| arm.trial.executor == Executor::Threads));
+        assert!(
+            !plan.variants.is_empty()
+                && plan.variants.iter().all(|variant| variant.trial.executor == Executor::Threads)
+        );
         assert!(has_loops(&driver(&json!({})), &plan));
         assert!(!has_loops(&driver(&json!({"sqlite": null})), &plan), "noop");
         assert!(!has_loops(&driver(&json!({"sqlite": null, "dialect": "postgres"})), &plan), "a server's");

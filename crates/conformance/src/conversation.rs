@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use litelab_engine::merge::merge;
 use litelab_engine::process::RunnerProcess;
 use litelab_engine::trial::split;
-use litelab_protocol::{ConnectionSettings, Failed, Line, Tick, Trial, TrialResult};
+use litelab_protocol::{ConnectionSettings, Failed, Message, Tick, Trial, TrialResult};
 
 use crate::check::Wrong;
 use crate::subject::Subject;
@@ -60,8 +60,8 @@ impl Started {
             // One process after the other: a change of the journal mode needs exclusive access to the database.
             let Some(process) = started.processes.last_mut() else { continue };
             match process.next_line(limits.ready, &mut || true)? {
-                Line::Ready(ready) => started.connections.extend(ready.connections),
-                Line::Failed(failed) => return Err(format!("it failed where `ready` was due: {}", failed.reason)),
+                Message::Ready(ready) => started.connections.extend(ready.connections),
+                Message::Failed(failed) => return Err(format!("it failed where `ready` was due: {}", failed.reason)),
                 other => return Err(format!("it said {} where `ready` was due", brief(&other))),
             }
         }
@@ -81,13 +81,13 @@ impl Started {
         for process in &mut self.processes {
             loop {
                 match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial) {
-                    Ok(Line::Tick(tick)) => ticks.push((begun.elapsed(), tick)),
-                    Ok(Line::Result(result)) => {
+                    Ok(Message::Tick(tick)) => ticks.push((begun.elapsed(), tick)),
+                    Ok(Message::Result(result)) => {
                         results.push(*result);
                         break;
                     }
-                    Ok(Line::Failed(failed)) => return Err(format!("the trial failed: {}", failed.reason)),
-                    Ok(Line::Ready(_)) => return Err("it said `ready` twice".into()),
+                    Ok(Message::Failed(failed)) => return Err(format!("the trial failed: {}", failed.reason)),
+                    Ok(Message::Ready(_)) => return Err("it said `ready` twice".into()),
                     Err(e) => return Err(e),
                 }
             }
@@ -106,10 +106,10 @@ impl Started {
         while !enough(&ticks) {
             let Some(process) = self.processes.first_mut() else { break };
             match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial)? {
-                Line::Tick(tick) => ticks.push(tick),
-                Line::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason).into()),
+                Message::Tick(tick) => ticks.push(tick),
+                Message::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason).into()),
                 // If the disk stalls, the trial may end first.
-                Line::Result(_) => return Err(Wrong::Perhaps("it was to be killed, and ended before".into())),
+                Message::Result(_) => return Err(Wrong::Perhaps("it was to be killed, and ended before".into())),
                 other => return Err(format!("it was to be killed, and said {} before", brief(&other)).into()),
             }
         }
@@ -124,8 +124,8 @@ impl Started {
         let Some(process) = self.processes.first_mut() else { return Err("it has no process".into()) };
         loop {
             match process.next_line(self.limits.silence, &mut || begun.elapsed() < self.limits.trial)? {
-                Line::Tick(_) => {}
-                Line::Failed(failed) => {
+                Message::Tick(_) => {}
+                Message::Failed(failed) => {
                     exit_code(process, 1, "after `failed`")?;
                     return Ok(failed);
                 }
@@ -179,15 +179,15 @@ fn refused(subject: &Subject<'_>, trial: &Trial, later: bool) -> Result<Failed, 
     let mut told = false;
     loop {
         match process.next_line(subject.limits.ready, &mut || true)? {
-            Line::Failed(failed) => {
+            Message::Failed(failed) => {
                 exit_code(&mut process, 1, "after `failed`")?;
                 return if failed.reason.trim().is_empty() { Err("its reason is empty".into()) } else { Ok(failed) };
             }
-            Line::Ready(_) if later && !told => {
+            Message::Ready(_) if later && !told => {
                 process.go();
                 told = true;
             }
-            Line::Tick(_) if told => {}
+            Message::Tick(_) if told => {}
             other => return Err(format!("it said {} in place of `failed`", brief(&other))),
         }
     }
@@ -204,11 +204,11 @@ fn exit_code(process: &mut RunnerProcess, wanted: i32, when: &str) -> Result<(),
     }
 }
 
-fn brief(line: &Line) -> &'static str {
+fn brief(line: &Message) -> &'static str {
     match line {
-        Line::Ready(_) => "`ready`",
-        Line::Tick(_) => "`tick`",
-        Line::Result(_) => "`result`",
-        Line::Failed(_) => "`failed`",
+        Message::Ready(_) => "`ready`",
+        Message::Tick(_) => "`tick`",
+        Message::Result(_) => "`result`",
+        Message::Failed(_) => "`failed`",
     }
 }

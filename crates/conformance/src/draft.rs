@@ -8,7 +8,7 @@ use litelab_protocol::{
 };
 
 use crate::dialect;
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 /// Schema for checks that are not about values.
@@ -32,7 +32,7 @@ impl Draft {
                 id: "conformance".into(),
                 driver: subject.driver.name.clone(),
                 executor: subject.executor(),
-                access: subject.access(),
+                sharing: subject.sharing(),
                 databases: Vec::new(),
                 connection: Connection {
                     settings: usual.iter().map(|(n, v)| setting(subject.dialect(), n, v)).collect(),
@@ -53,7 +53,7 @@ impl Draft {
     }
 
     /// Adds a database.
-    pub fn on(mut self, place: &Place) -> Self {
+    pub fn on(mut self, place: &CheckDatabase) -> Self {
         self.trial.databases.push(place.database());
         self
     }

@@ -27,7 +27,7 @@ mod without_servers;
 
 pub use check::{CHECKS, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS};
 pub use conversation::Limits;
-pub use report::{CheckOutcome, DriverReport, Report, Verdict};
+pub use report::{CheckOutcome, CheckVerdict, DriverReport, Report};
 pub use suite::{Progress, Suite, check};
 #[cfg(not(feature = "servers"))]
 use without_servers as server;

@@ -12,7 +12,7 @@ use crate::file::{self, Rows};
 use crate::server::{self, Schema};
 
 /// Where the tables of a check are.
-pub enum Place {
+pub enum CheckDatabase {
     /// An SQLite file; removed with the folder of the check.
     File(PathBuf),
     /// A schema on a server; dropped with this value.
@@ -27,7 +27,7 @@ pub enum Held {
     Schema(#[allow(dead_code, reason = "held")] server::Held),
 }
 
-impl Place {
+impl CheckDatabase {
     /// Creates a new schema on the server and runs a script in it.
     pub fn on_server(url: &str, script: &str) -> Result<Self, String> {
         Schema::make(url, script).map(Self::Schema)

@@ -34,7 +34,7 @@ pub struct CheckOutcome {
     /// The check's name.
     pub name: String,
     /// Verdict of the check.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// Observation if passed, error if failed, reason if skipped.
     pub detail: String,
     /// Duration in seconds.
@@ -44,7 +44,7 @@ pub struct CheckOutcome {
 /// Verdict of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// The driver meets the requirement.
     Passed,
     /// The driver does not meet the requirement.
@@ -64,7 +64,7 @@ impl Report {
     pub fn failures(&self) -> impl Iterator<Item = (Option<&str>, &CheckOutcome)> {
         let of_runner = self.checks.iter().map(|c| (None, c));
         let of_drivers = self.drivers.iter().flat_map(|d| d.checks.iter().map(|c| (Some(d.driver.as_str()), c)));
-        of_runner.chain(of_drivers).filter(|(_, c)| c.verdict == Verdict::Failed)
+        of_runner.chain(of_drivers).filter(|(_, c)| c.verdict == CheckVerdict::Failed)
     }
 }
 
@@ -72,8 +72,9 @@ impl Report {
 mod tests {
     use super::*;
 
-    fn report(verdicts: &[Verdict]) -> Report {
-        let outcome = |v: &Verdict| CheckOutcome { name: "c".into(), verdict: *v, detail: String::new(), seconds: 0.0 };
+    fn report(verdicts: &[CheckVerdict]) -> Report {
+        let outcome =
+            |v: &CheckVerdict| CheckOutcome { name: "c".into(), verdict: *v, detail: String::new(), seconds: 0.0 };
         let checks = verdicts.iter().map(outcome).collect();
         Report {
             runner: "r".into(),
@@ -85,8 +86,8 @@ mod tests {
 
     #[test]
     fn one_failure_is_enough_and_nothing_checked_is_no_pass() {
-        assert!(report(&[Verdict::Passed, Verdict::Skipped]).passed());
-        let failed = report(&[Verdict::Passed, Verdict::Failed]);
+        assert!(report(&[CheckVerdict::Passed, CheckVerdict::Skipped]).passed());
+        let failed = report(&[CheckVerdict::Passed, CheckVerdict::Failed]);
         assert!(!failed.passed());
         assert_eq!(failed.failures().map(|(d, c)| (d, c.name.as_str())).collect::<Vec<_>>(), [(Some("d"), "c")]);
         assert!(!Report { drivers: vec![], ..report(&[]) }.passed());

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use litelab_engine::runner::Runner;
 use litelab_engine::verify;
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_model::study::Location;
-use litelab_protocol::{Access, Dialect, DriverDescription, Executor, Failed, Trial};
+use litelab_protocol::{Dialect, DriverDescription, Executor, Failed, Sharing, Trial};
 
 use crate::conversation::{Heard, Limits, Started, refusal};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::{dialect, file};
 
 /// A driver of a runner, with a folder for one check.
@@ -53,10 +53,10 @@ impl<'a> Subject<'a> {
     }
 
     /// Creates an empty database with this schema: a file of this name, or a new schema on the server.
-    pub fn database(&self, name: &str, schema: &str) -> Result<Place, String> {
+    pub fn database(&self, name: &str, schema: &str) -> Result<CheckDatabase, String> {
         match self.server {
-            Some(url) => Place::on_server(url, schema),
-            None => self.file(name, schema).map(Place::File),
+            Some(url) => CheckDatabase::on_server(url, schema),
+            None => self.file(name, schema).map(CheckDatabase::File),
         }
     }
 
@@ -73,36 +73,36 @@ impl<'a> Subject<'a> {
         preferred.into_iter().find(|e| self.driver.executors.contains(e)).unwrap_or(Executor::Processes)
     }
 
-    /// Access for checks that are not about access.
-    pub fn access(&self) -> Access {
-        self.accesses().into_iter().next().unwrap_or(Access::PerWorker)
+    /// Sharing for checks that are not about sharing.
+    pub fn sharing(&self) -> Sharing {
+        self.sharings().into_iter().next().unwrap_or(Sharing::OwnConnection)
     }
 
-    /// Every access that the driver has; pools are small enough that workers must wait for a connection.
-    pub fn accesses(&self) -> Vec<Access> {
+    /// Every sharing that the driver has; pools are small enough that workers must wait for a connection.
+    pub fn sharings(&self) -> Vec<Sharing> {
         let all = [
-            Access::PerWorker,
-            Access::Shared,
-            Access::Pool { connections: 2 },
-            Access::WriteLock,
-            Access::Split { readers: 2 },
-            Access::GroupCommit { readers: 2 },
+            Sharing::OwnConnection,
+            Sharing::OneConnection,
+            Sharing::Pool { connections: 2 },
+            Sharing::AppLock,
+            Sharing::WriterReaders { readers: 2 },
+            Sharing::GroupCommit { readers: 2 },
         ];
-        all.into_iter().filter(|a| self.has_access(a.kind())).collect()
+        all.into_iter().filter(|a| self.has_sharing(a.kind())).collect()
     }
 
-    /// Whether the driver claims an access.
-    pub fn has_access(&self, kind: &str) -> bool {
-        self.driver.accesses.iter().any(|a| a == kind)
+    /// Whether the driver claims a sharing.
+    pub fn has_sharing(&self, kind: &str) -> bool {
+        self.driver.sharings.iter().any(|a| a == kind)
     }
 
-    /// Every valid combination of executor and access. A worker process shares no connection.
-    pub fn ways(&self) -> Vec<(Executor, Access)> {
+    /// Every valid combination of executor and sharing. A worker process shares no connection.
+    pub fn ways(&self) -> Vec<(Executor, Sharing)> {
         let mut ways = Vec::new();
         for &executor in &self.driver.executors {
-            for access in self.accesses() {
-                if executor != Executor::Processes || access == Access::PerWorker {
-                    ways.push((executor, access));
+            for sharing in self.sharings() {
+                if executor != Executor::Processes || sharing == Sharing::OwnConnection {
+                    ways.push((executor, sharing));
                 }
             }
         }
@@ -128,7 +128,7 @@ impl<'a> Subject<'a> {
     /// Reads a started trial to its result, which must be consistent.
     pub fn finish(&self, trial: &Trial, started: Started) -> Result<Heard, String> {
         let heard = started.finish()?;
-        verify::counts(&self.arm(trial), &heard.result)?;
+        verify::counts(&self.variant(trial), &heard.result)?;
         for operation in &heard.result.operations {
             let ticked: u64 = (heard.ticks.iter().flat_map(|(_, t)| &t.counts))
                 .filter(|c| c.role == operation.role && c.transaction == operation.transaction)
@@ -142,9 +142,9 @@ impl<'a> Subject<'a> {
         Ok(heard)
     }
 
-    /// The arm that the engine's own checks take, made from a trial.
-    pub fn arm(&self, trial: &Trial) -> Arm {
-        arm(trial, self.dialect())
+    /// The variant that the engine's own checks take, made from a trial.
+    pub fn variant(&self, trial: &Trial) -> Variant {
+        variant(trial, self.dialect())
     }
 
     /// Runs a trial that must end with `failed` and exit code 1.
@@ -153,9 +153,9 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The arm that the engine's own checks take, made from a trial.
-fn arm(trial: &Trial, dialect: Dialect) -> Arm {
-    Arm {
+/// The variant that the engine's own checks take, made from a trial.
+fn variant(trial: &Trial, dialect: Dialect) -> Variant {
+    Variant {
         scenario: 0,
         dimensions: Default::default(),
         driver: trial.driver.clone(),

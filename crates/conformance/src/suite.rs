@@ -12,7 +12,7 @@ use litelab_protocol::{Description, DriverDescription};
 
 use crate::check::{self, Check, Finding};
 use crate::conversation::Limits;
-use crate::report::{CheckOutcome, DriverReport, Report, Verdict};
+use crate::report::{CheckOutcome, CheckVerdict, DriverReport, Report};
 use crate::server::Servers;
 use crate::subject::Subject;
 use crate::unavailable::Unavailable;
@@ -308,7 +308,7 @@ impl<'a> Suite<'a> {
         };
         let first = self.make(i, subject, directory, (0, first), permits, tell)?;
         // A driver that fails at inserting ten rows would run into the time limit of every other check.
-        if first.name == all[0].name && first.verdict == Verdict::Failed {
+        if first.name == all[0].name && first.verdict == CheckVerdict::Failed {
             let _permit = permits.take();
             let untried = rest.iter().map(|check| {
                 let why = format!("not tried, for `{}` failed", first.name);
@@ -407,9 +407,9 @@ impl Drop for Permit<'_> {
 
 fn outcome(name: &str, found: Result<Finding, String>, begun: Instant) -> CheckOutcome {
     let (verdict, detail) = match found {
-        Ok(Finding::Passed(detail)) => (Verdict::Passed, detail),
-        Ok(Finding::Skipped(detail)) => (Verdict::Skipped, detail),
-        Err(detail) => (Verdict::Failed, detail),
+        Ok(Finding::Passed(detail)) => (CheckVerdict::Passed, detail),
+        Ok(Finding::Skipped(detail)) => (CheckVerdict::Skipped, detail),
+        Err(detail) => (CheckVerdict::Failed, detail),
     };
     CheckOutcome { name: name.to_owned(), verdict, detail, seconds: begun.elapsed().as_secs_f64() }
 }

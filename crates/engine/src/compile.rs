@@ -1,6 +1,6 @@
-//! Compilation of every statement of the arms on SQLite before a run, on an empty database with the arm's schema.
+//! Compilation of every statement of the variants on SQLite before a run, on an empty database with the variant's schema.
 //!
-//! Compilation finds mistakes with their position, and shows which transactions write. Statements of a server's arms
+//! Compilation finds mistakes with their position, and shows which transactions write. Statements of a server's variants
 //! are compiled by that server once it runs ([`crate::servers`]).
 
 use std::collections::HashMap;
@@ -10,51 +10,51 @@ use std::time::Duration;
 use litelab_database::{Guard, Script, SourceError, describe, quoted};
 use litelab_model::plan::DataPlan;
 use litelab_model::study::Location;
-use litelab_model::{Arm, Plan};
+use litelab_model::{Plan, Variant};
 use litelab_protocol::{Begin, DriverDescription, Fetch, Invocation, Statement, Transaction};
 use rusqlite::Connection;
 
 use crate::error::EngineError;
 
-/// Time limit for the schema of one arm, of which only the statements that create tables are executed.
+/// Time limit for the schema of one variant, of which only the statements that create tables are executed.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Maximum number of pages of the database used for the check: 256 MiB of memory.
 const PAGES: u32 = 65_536;
 
-/// Compiles all statements of all arms on SQLite, sets `writes` of each transaction, and switches single reads to
+/// Compiles all statements of all variants on SQLite, sets `writes` of each transaction, and switches single reads to
 /// autocommit where the `begin` of a scenario applies only to writes.
 ///
 /// # Errors
 /// [`EngineError::BadInput`] with the statement, SQLite's message, and the position in the statement.
 pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
     let mut compiled: HashMap<String, (Vec<Transaction>, Option<DataPlan>)> = HashMap::new();
-    for index in 0..plan.arms.len() {
-        let name = plan.arm_name(index);
-        let arm = &mut plan.arms[index];
-        if arm.server.is_some() {
-            on_server(arm).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
+    for index in 0..plan.variants.len() {
+        let name = plan.variant_name(index);
+        let variant = &mut plan.variants[index];
+        if variant.server.is_some() {
+            on_server(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
             continue;
         }
-        let work = (&arm.trial.transactions, &arm.invariants, &arm.content);
-        let key = serde_json::to_string(&(&arm.schema, &arm.data, &arm.location, work)).unwrap_or_default();
+        let work = (&variant.trial.transactions, &variant.invariants, &variant.content);
+        let key = serde_json::to_string(&(&variant.schema, &variant.data, &variant.location, work)).unwrap_or_default();
         match compiled.get(&key) {
             Some((transactions, data)) if !key.is_empty() => {
-                arm.trial.transactions.clone_from(transactions);
-                arm.data.clone_from(data);
+                variant.trial.transactions.clone_from(transactions);
+                variant.data.clone_from(data);
             }
             _ => {
-                one(arm).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
-                compiled.insert(key, (arm.trial.transactions.clone(), arm.data.clone()));
+                one(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
+                compiled.insert(key, (variant.trial.transactions.clone(), variant.data.clone()));
             }
         }
     }
     Ok(())
 }
 
-fn one(arm: &mut Arm) -> Result<(), String> {
-    let guard = empty(arm)?;
-    if let Some(data) = &mut arm.data {
+fn one(variant: &mut Variant) -> Result<(), String> {
+    let guard = empty(variant)?;
+    if let Some(data) = &mut variant.data {
         if data.transaction.as_ref().is_some_and(invokes) {
             return Err(
                 "data.transaction: the core makes the rows, by SQL; it knows no library that could be called".into()
@@ -68,23 +68,23 @@ fn one(arm: &mut Arm) -> Result<(), String> {
             guard.script(then, Script::Schema).map_err(|e| format!("data.then: {e}"))?;
         }
     }
-    if arm.location != Location::File {
+    if variant.location != Location::File {
         no_virtual_table(&guard)?;
     }
-    for transaction in &mut arm.trial.transactions {
+    for transaction in &mut variant.trial.transactions {
         compile_transaction(&guard, transaction)?;
     }
-    if arm.trial.transactions.iter().any(invokes) {
+    if variant.trial.transactions.iter().any(invokes) {
         // The library creates its own tables; queries of invariants on them are compiled when they are executed.
         return Ok(());
     }
-    for invariant in &arm.invariants {
+    for invariant in &variant.invariants {
         let prepared = guard.prepare(&invariant.sql).map_err(|e| format!("invariant `{}`: {e}", invariant.about))?;
         if prepared.column_count() != 1 || !prepared.readonly() {
             return Err(format!("invariant `{}`: it must be a query of one column", invariant.about));
         }
     }
-    for table in &arm.content {
+    for table in &variant.content {
         guard.prepare(&format!("SELECT * FROM {}", quoted(table))).map_err(|e| format!("content: {e}"))?;
     }
     Ok(())
@@ -140,11 +140,11 @@ pub(crate) fn check_columns(statement: &Statement, columns: &[String]) -> Result
     Ok(())
 }
 
-/// Derives `writes` of the statements of a server's arm, before the server runs.
-fn on_server(arm: &mut Arm) -> Result<(), String> {
-    let dialect = arm.dialect;
+/// Derives `writes` of the statements of a server's variant, before the server runs.
+fn on_server(variant: &mut Variant) -> Result<(), String> {
+    let dialect = variant.dialect;
     for transaction in
-        arm.trial.transactions.iter_mut().chain(arm.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
+        variant.trial.transactions.iter_mut().chain(variant.data.iter_mut().filter_map(|d| d.transaction.as_mut()))
     {
         if invokes(transaction) {
             return Err(format!(
@@ -170,10 +170,10 @@ fn invokes(transaction: &Transaction) -> bool {
     transaction.statements.iter().any(|s| matches!(Invocation::parse(&s.sql), Ok(Some(_))))
 }
 
-/// Checks the invocations of an arm against the interface of its driver, and sets `writes` of their transactions.
-pub(crate) fn operations(driver: &DriverDescription, arm: &mut Arm) -> Result<(), String> {
+/// Checks the invocations of a variant against the interface of its driver, and sets `writes` of their transactions.
+pub(crate) fn operations(driver: &DriverDescription, variant: &mut Variant) -> Result<(), String> {
     let called = |statement: &Statement| Invocation::parse(&statement.sql).ok().flatten();
-    let statements = || arm.trial.transactions.iter().flat_map(|t| &t.statements);
+    let statements = || variant.trial.transactions.iter().flat_map(|t| &t.statements);
     let (name, first) = (&driver.name, statements().find_map(called));
     if first.is_some() && statements().any(|s| called(s).is_none()) {
         return Err("the workload mixes SQL with `CALL`: a driver takes one or the other".into());
@@ -192,7 +192,7 @@ pub(crate) fn operations(driver: &DriverDescription, arm: &mut Arm) -> Result<()
         }
     };
     let known: Vec<_> = interface.operations.iter().map(|o| format!("{}.{}", interface.name, o.name)).collect();
-    for transaction in &mut arm.trial.transactions {
+    for transaction in &mut variant.trial.transactions {
         let mut writes = false;
         for (i, statement) in transaction.statements.iter().enumerate() {
             let Some(invocation) = called(statement) else { continue };
@@ -207,8 +207,8 @@ pub(crate) fn operations(driver: &DriverDescription, arm: &mut Arm) -> Result<()
     Ok(())
 }
 
-/// An empty in-memory database with the arm's schema, preceded by the schema of the file in `data.from`.
-fn empty(arm: &Arm) -> Result<Guard, String> {
+/// An empty in-memory database with the variant's schema, preceded by the schema of the file in `data.from`.
+fn empty(variant: &Variant) -> Result<Guard, String> {
     let make = || {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(&format!("PRAGMA max_page_count = {PAGES}"))?;
@@ -216,12 +216,12 @@ fn empty(arm: &Arm) -> Result<Guard, String> {
     };
     let guard = make().map_err(|e| describe(&e))?;
     guard.within(LIMIT);
-    if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
+    if let Some(from) = variant.data.as_ref().and_then(|d| d.from.as_ref()) {
         for (object, sql) in schema_of(Path::new(from))? {
             guard.script(&sql, Script::Schema).map_err(|e| lacks(from, &object, &e.to_string()))?;
         }
     }
-    guard.script(&arm.schema, Script::Schema).map_err(|e| format!("schema: {e}"))?;
+    guard.script(&variant.schema, Script::Schema).map_err(|e| format!("schema: {e}"))?;
     Ok(guard)
 }
 

@@ -18,13 +18,13 @@ pub enum Event<'a> {
         environment: &'a Environment,
         /// Path of the run file.
         file: &'a PathBuf,
-        /// Number of blocks already stored per scenario (`--resume`).
+        /// Number of rounds already stored per scenario (`--resume`).
         done: &'a [u32],
     },
     /// A database is being prepared.
     Preparing {
-        /// Index of the first arm that needs the database.
-        arm: usize,
+        /// Index of the first variant that needs the database.
+        variant: usize,
         /// Number of rows written so far.
         rows: u64,
         /// Total number of rows.
@@ -37,15 +37,15 @@ pub enum Event<'a> {
     },
     /// A trial begins.
     TrialStarted {
-        /// Block number, from 0.
-        block: u32,
-        /// Index of the arm.
-        arm: usize,
+        /// Round number, from 0.
+        round: u32,
+        /// Index of the variant.
+        variant: usize,
     },
     /// A search has tried a rate.
     Probed {
-        /// Index of the arm.
-        arm: usize,
+        /// Index of the variant.
+        variant: usize,
         /// Result of the trials at this rate.
         probe: &'a Probe,
     },
@@ -56,15 +56,15 @@ pub enum Event<'a> {
         /// Time series of the trial.
         series: &'a Series,
     },
-    /// An additional trial of an arm under `perf` begins, for its call stacks.
+    /// An additional trial of a variant under `perf` begins, for its call stacks.
     Sampling {
-        /// Index of the arm.
-        arm: usize,
+        /// Index of the variant.
+        variant: usize,
     },
-    /// Call stacks are not available, for one arm or for all.
+    /// Call stacks are not available, for one variant or for all.
     NotSampled {
-        /// Index of the arm; `None` for all arms.
-        arm: Option<usize>,
+        /// Index of the variant; `None` for all variants.
+        variant: Option<usize>,
         /// Reason in one line, with its remedy if there is one.
         reason: &'a str,
     },
@@ -75,18 +75,18 @@ pub enum Event<'a> {
         /// Time waited so far, in seconds.
         seconds: u64,
     },
-    /// All trials of a scenario's first block failed because of the study; its further blocks are skipped.
+    /// All trials of a scenario's first round failed because of the study; its further rounds are skipped.
     ScenarioEnded {
         /// Index of the scenario.
         scenario: usize,
         /// Failure reason of the first trial.
         reason: &'a str,
     },
-    /// A block has been written to the run file.
-    BlockStored {
+    /// A round has been written to the run file.
+    RoundStored {
         /// Index of the scenario.
         scenario: usize,
-        /// Block number, from 0.
-        block: u32,
+        /// Round number, from 0.
+        round: u32,
     },
 }

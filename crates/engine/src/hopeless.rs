@@ -1,5 +1,5 @@
-//! Detection of scenarios to give up: a failure of every trial of the first block is caused by the study, and further
-//! blocks would repeat it.
+//! Detection of scenarios to give up: a failure of every trial of the first round is caused by the study, and further
+//! rounds would repeat it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use litelab_record::outcome::{FailureKind, Outcome, TrialRecord};
 
 use crate::error::EngineError;
 
-/// Reason for which a scenario is given up, given the trials of its first block: the first failure, if every trial
+/// Reason for which a scenario is given up, given the trials of its first round: the first failure, if every trial
 /// violated an invariant, failed too many transactions or changed its settings. `None` if the scenario kills a node or
 /// process, because those trials differ by chance.
 pub(crate) fn reason<'t>(plan: &Plan, first_block: impl IntoIterator<Item = &'t TrialRecord>) -> Option<&'t str> {
@@ -18,7 +18,7 @@ pub(crate) fn reason<'t>(plan: &Plan, first_block: impl IntoIterator<Item = &'t 
         let Outcome::Failed(failure) = &record.outcome else { return None };
         let of_study =
             matches!(failure.kind, FailureKind::Invariant | FailureKind::Transactions | FailureKind::Settings);
-        let killed = plan.arms.get(record.arm).is_none_or(|arm| arm.kill.is_some());
+        let killed = plan.variants.get(record.variant).is_none_or(|variant| variant.kill.is_some());
         if !of_study || killed {
             return None;
         }
@@ -34,8 +34,8 @@ pub(crate) fn reason<'t>(plan: &Plan, first_block: impl IntoIterator<Item = &'t 
 pub(crate) fn in_file(file: &RunFile, plan: &Plan) -> Result<BTreeSet<usize>, EngineError> {
     let mut first_blocks: BTreeMap<usize, Vec<TrialRecord>> = BTreeMap::new();
     file.trials(&mut |trial| {
-        let scenario = plan.arms.get(trial.record.arm).map(|arm| arm.scenario);
-        if let (Some(scenario), 0) = (scenario, trial.record.block) {
+        let scenario = plan.variants.get(trial.record.variant).map(|variant| variant.scenario);
+        if let (Some(scenario), 0) = (scenario, trial.record.round) {
             first_blocks.entry(scenario).or_default().push(trial.record);
         }
         Ok(())

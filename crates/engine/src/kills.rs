@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_model::condition::KillPlan;
 
 use crate::process::RunnerProcess;
@@ -17,11 +17,11 @@ pub(crate) struct Kills {
 
 impl Kills {
     /// Creates the schedule. Order of `processes` as in [`crate::trial::split`]: role by role, worker by worker.
-    pub(crate) fn new(arm: &Arm, processes: &[RunnerProcess]) -> Self {
-        let Some(KillPlan::Processes { role: name, processes: count, after_ms }) = &arm.kill else {
+    pub(crate) fn new(variant: &Variant, processes: &[RunnerProcess]) -> Self {
+        let Some(KillPlan::Processes { role: name, processes: count, after_ms }) = &variant.kill else {
             return Self { due: Vec::new(), done: 0 };
         };
-        let roles = arm.trial.roles.iter().take_while(|role| role.name != *name);
+        let roles = variant.trial.roles.iter().take_while(|role| role.name != *name);
         let first: usize = roles.map(|role| role.workers as usize).sum();
         let victims = processes.iter().enumerate().skip(first).take(*count as usize);
         let after = |nth: usize| Duration::from_millis(after_ms.saturating_mul(nth as u64 + 1));

@@ -1,4 +1,4 @@
-//! Plans blocks, prepares database copies, starts runners, observes them, checks their results and records the run.
+//! Plans rounds, prepares database copies, starts runners, observes them, checks their results and records the run.
 //!
 //! This crate prints nothing: a run reports its progress as [`event::Event`]s.
 
@@ -39,5 +39,5 @@ pub use servers::{Servers, Urls};
 #[cfg(not(feature = "servers"))]
 use without_servers as servers;
 
-/// Reason and remedy for a skipped arm or driver of a server where the feature `servers` is off.
+/// Reason and remedy for a skipped variant or driver of a server where the feature `servers` is off.
 pub const WITHOUT_SERVERS: &str = "this litelab was built without servers: build it with `--features servers`";

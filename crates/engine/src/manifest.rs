@@ -181,7 +181,7 @@ mod tests {
             name: (*name).into(),
             version: "1".into(),
             sqlite: None,
-            accesses: vec![],
+            sharings: vec![],
             executors: vec![],
             interface: None,
             dialect: litelab_protocol::Dialect::Sqlite,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use litelab_model::plan::Arm;
+use litelab_model::plan::Variant;
 use litelab_protocol::{Connection, Dialect, Until};
 
 use crate::trial::Patience;
@@ -14,27 +14,27 @@ pub(crate) const DRIVER: &str = "noop";
 const MS: u64 = 200;
 const COUNT: u64 = 20_000;
 
-/// The work of an arm without a database and without pauses, in a closed loop of at most [`MS`].
-pub(crate) fn arm(arm: &Arm, runner: &str) -> Arm {
-    let mut arm = arm.clone();
-    arm.driver = format!("{runner}:{DRIVER}");
-    arm.trial.driver = DRIVER.into();
+/// The work of a variant without a database and without pauses, in a closed loop of at most [`MS`].
+pub(crate) fn variant(variant: &Variant, runner: &str) -> Variant {
+    let mut variant = variant.clone();
+    variant.driver = format!("{runner}:{DRIVER}");
+    variant.trial.driver = DRIVER.into();
     // The options belong to the other driver; the no-op driver would refuse unknown ones.
-    arm.trial.connection.options.clear();
-    arm.invariants.clear();
-    arm.content.clear();
-    (arm.search, arm.kill, arm.ceiling, arm.failed_at_most) = (None, None, None, 1.0);
-    if arm.server.take().is_some() {
+    variant.trial.connection.options.clear();
+    variant.invariants.clear();
+    variant.content.clear();
+    (variant.search, variant.kill, variant.ceiling, variant.failed_at_most) = (None, None, None, 1.0);
+    if variant.server.take().is_some() {
         // The no-op driver needs no database: an empty file replaces the server.
-        (arm.dialect, arm.data) = (Dialect::Sqlite, None);
-        arm.schema.clear();
-        arm.settings.clear();
-        arm.trial.connection = Connection::default();
+        (variant.dialect, variant.data) = (Dialect::Sqlite, None);
+        variant.schema.clear();
+        variant.settings.clear();
+        variant.trial.connection = Connection::default();
         // Error codes of the server are unknown to the no-op driver.
-        arm.trial.retry = litelab_model::profile::no_retry();
+        variant.trial.retry = litelab_model::profile::no_retry();
     }
-    arm.trial.warmup_ms = 0;
-    for role in &mut arm.trial.roles {
+    variant.trial.warmup_ms = 0;
+    for role in &mut variant.trial.roles {
         role.load = litelab_protocol::Load::Closed { think_us: 0 };
         match &mut role.until {
             Until::Count { transactions } => *transactions = (*transactions).min(COUNT),
@@ -42,11 +42,11 @@ pub(crate) fn arm(arm: &Arm, runner: &str) -> Arm {
             Until::Role { .. } => {}
         }
     }
-    for transaction in &mut arm.trial.transactions {
+    for transaction in &mut variant.trial.transactions {
         transaction.hold_us = 0;
         transaction.statements.iter_mut().for_each(|s| s.hold_us = 0);
     }
-    arm
+    variant
 }
 
 /// Deadlines of a no-op trial: 60 s, because it takes a fraction of a second.

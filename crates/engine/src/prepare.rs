@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use litelab_bulk::{LIMIT, LoadError, Rows, load};
 use litelab_database::{Guard, Script, quoted};
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_protocol::Setting;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -21,15 +21,16 @@ const BATCH: u64 = 10_000;
 /// PRAGMAs that shape the file itself and so must be set before its first page is written.
 const LAYOUT: [&str; 3] = ["page_size", "auto_vacuum", "encoding"];
 
-/// The settings of an arm that shape the file.
-fn layout(arm: &Arm) -> impl Iterator<Item = &Setting> {
-    arm.trial.connection.settings.iter().filter(|setting| LAYOUT.contains(&setting.name.as_str()))
+/// The settings of a variant that shape the file.
+fn layout(variant: &Variant) -> impl Iterator<Item = &Setting> {
+    variant.trial.connection.settings.iter().filter(|setting| LAYOUT.contains(&setting.name.as_str()))
 }
 
-/// Hash of everything that determines the initial file of an arm.
-fn key(arm: &Arm) -> String {
-    let layout: Vec<_> = layout(arm).collect();
-    let text = serde_json::to_string(&(&arm.schema, &arm.data, &layout, arm.trial.seed)).unwrap_or_default();
+/// Hash of everything that determines the initial file of a variant.
+fn key(variant: &Variant) -> String {
+    let layout: Vec<_> = layout(variant).collect();
+    let text =
+        serde_json::to_string(&(&variant.schema, &variant.data, &layout, variant.trial.seed)).unwrap_or_default();
     litelab_protocol::draw::hex(&Sha256::digest(text))[..16].to_owned()
 }
 
@@ -55,30 +56,30 @@ impl<'a> Prepared<'a> {
         Self { stop: Some(stop), ..self }
     }
 
-    /// Returns the prepared file of an arm, and creates it if it does not exist. `progress` receives the numbers of
+    /// Returns the prepared file of a variant, and creates it if it does not exist. `progress` receives the numbers of
     /// rows done and in total.
     ///
     /// # Errors
     /// If SQLite refuses the schema or the data, the disk fails, or `stop` was set.
-    pub fn file(&self, arm: &Arm, progress: &mut dyn FnMut(u64, u64)) -> Result<PathBuf, EngineError> {
-        let path = self.directory.join(format!("prepared-{}.db", key(arm)));
+    pub fn file(&self, variant: &Variant, progress: &mut dyn FnMut(u64, u64)) -> Result<PathBuf, EngineError> {
+        let path = self.directory.join(format!("prepared-{}.db", key(variant)));
         if path.exists() {
             return Ok(path);
         }
-        let unfinished = self.directory.join(format!("unfinished-{}.db", key(arm)));
+        let unfinished = self.directory.join(format!("unfinished-{}.db", key(variant)));
         let _stale = std::fs::remove_file(&unfinished);
-        self.make(arm, &unfinished, progress)?;
+        self.make(variant, &unfinished, progress)?;
         std::fs::rename(&unfinished, &path).map_err(|e| EngineError::io("rename", &path, &e))?;
         Ok(path)
     }
 
-    fn make(&self, arm: &Arm, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), EngineError> {
+    fn make(&self, variant: &Variant, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), EngineError> {
         let sqlite = |what: &'static str| move |e: rusqlite::Error| EngineError::sqlite(what, path, &e);
-        if let Some(from) = arm.data.as_ref().and_then(|d| d.from.as_ref()) {
+        if let Some(from) = variant.data.as_ref().and_then(|d| d.from.as_ref()) {
             litelab_database::copy(Path::new(from), path)?;
         }
         let connection = Connection::open(path).map_err(sqlite("create"))?;
-        for setting in layout(arm) {
+        for setting in layout(variant) {
             connection.execute_batch(&setting.sql).map_err(sqlite("set its layout"))?;
         }
         // No file needs to survive a crash here; the finished file is synced as a whole when it is copied. A failing
@@ -87,10 +88,10 @@ impl<'a> Prepared<'a> {
             .execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
             .map_err(sqlite("prepare"))?;
         let guard = Guard::new(connection).map_err(sqlite("prepare"))?;
-        self.script(&guard, "schema", &arm.schema, path)?;
-        self.load(&guard, arm, path, progress)?;
+        self.script(&guard, "schema", &variant.schema, path)?;
+        self.load(&guard, variant, path, progress)?;
         let mut connection = guard.release().map_err(sqlite("finish"))?;
-        if let Some(then) = arm.data.as_ref().and_then(|d| d.then.as_ref()) {
+        if let Some(then) = variant.data.as_ref().and_then(|d| d.then.as_ref()) {
             // It may rewrite the whole file (`VACUUM`), all of which a journal in memory would then hold.
             connection.execute_batch("PRAGMA journal_mode = OFF").map_err(sqlite("prepare"))?;
             let guard = Guard::new(connection).map_err(sqlite("prepare"))?;
@@ -110,13 +111,13 @@ impl<'a> Prepared<'a> {
     fn load(
         &self,
         guard: &Guard,
-        arm: &Arm,
+        variant: &Variant,
         path: &Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), EngineError> {
-        let Some(data) = &arm.data else { return Ok(()) };
+        let Some(data) = &variant.data else { return Ok(()) };
         let Some(transaction) = &data.transaction else { return Ok(()) };
-        let rows = Rows { transaction, count: data.rows, batch: BATCH, seed: arm.trial.seed };
+        let rows = Rows { transaction, count: data.rows, batch: BATCH, seed: variant.trial.seed };
         let loaded = load(guard, &rows, self.limit, &mut |rows| {
             progress(rows, data.rows);
             match self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -168,8 +169,8 @@ mod tests {
 
     use super::*;
 
-    /// The only arm of a study on a workload in `folder`.
-    fn arm(folder: &Path, workload: &str) -> Arm {
+    /// The only variant of a study on a workload in `folder`.
+    fn variant(folder: &Path, workload: &str) -> Variant {
         let workload = format!(
             "name = \"w\"\n{workload}\n[transaction.t]\nsql = \"INSERT INTO t VALUES (:a)\"\nparam.a = {{ sequence = {{ start = 0 }} }}"
         );
@@ -177,13 +178,13 @@ mod tests {
         let toml = "name = 's'\ntitle = '?'\n[[scenario]]\nname = 'one'\nworkload = 'w.toml'\nrole.r = { run = 't', count = 1 }";
         let text = library::Text { file: "s.toml".into(), directory: Some(folder.to_path_buf()), toml: toml.into() };
         let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-        resolve::resolve(&study, &text, &Options::default()).unwrap_or_else(|e| panic!("{e}")).arms.remove(0)
+        resolve::resolve(&study, &text, &Options::default()).unwrap_or_else(|e| panic!("{e}")).variants.remove(0)
     }
 
     fn prepared(workload: &str, limit: Duration) -> Result<i64, EngineError> {
         let folder = tempfile::tempdir().unwrap();
-        let arm = arm(folder.path(), workload);
-        let file = Prepared { limit, ..Prepared::new(folder.path()) }.file(&arm, &mut |_, _| {})?;
+        let variant = variant(folder.path(), workload);
+        let file = Prepared { limit, ..Prepared::new(folder.path()) }.file(&variant, &mut |_, _| {})?;
         let connection = Connection::open(file).unwrap();
         Ok(connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap())
     }
@@ -221,9 +222,9 @@ mod tests {
     fn nothing_is_prepared_once_it_is_stopped() {
         let folder = tempfile::tempdir().unwrap();
         let workload = "schema.sql = \"CREATE TABLE t(a)\"\ndata = { transaction = \"t\", rows = 1000000000000 }";
-        let (arm, stop) = (arm(folder.path(), workload), AtomicBool::new(false));
+        let (variant, stop) = (variant(folder.path(), workload), AtomicBool::new(false));
         let prepared = Prepared::new(folder.path()).until(&stop);
-        let error = prepared.file(&arm, &mut |rows, _| stop.store(rows > 0, Ordering::Relaxed)).unwrap_err();
+        let error = prepared.file(&variant, &mut |rows, _| stop.store(rows > 0, Ordering::Relaxed)).unwrap_err();
         assert!(matches!(error, EngineError::Interrupted), "{error}");
     }
 

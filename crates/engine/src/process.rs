@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use litelab_observe::{Exited, MeasuredChild};
-use litelab_protocol::{Line, Trial};
+use litelab_protocol::{Message, Trial};
 
 use crate::last_words::telling;
 use crate::runner::Runner;
@@ -36,7 +36,7 @@ pub struct RunnerProcess {
     child: MeasuredChild,
     /// Sends input to a writer thread, because a runner that does not read must not block litelab.
     stdin: Option<Sender<Vec<u8>>>,
-    lines: Receiver<Result<Line, String>>,
+    lines: Receiver<Result<Message, String>>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
     killed: bool,
     exited: Option<Exited>,
@@ -142,7 +142,7 @@ impl RunnerProcess {
     ///
     /// # Errors
     /// A malformed line, no line for `silence`, the end of the runner, or `poll` returning `false`.
-    pub fn next_line(&mut self, silence: Duration, poll: &mut dyn FnMut() -> bool) -> Result<Line, String> {
+    pub fn next_line(&mut self, silence: Duration, poll: &mut dyn FnMut() -> bool) -> Result<Message, String> {
         let mut silent = Silence::default();
         loop {
             let since = Instant::now();
@@ -160,7 +160,7 @@ impl RunnerProcess {
     ///
     /// # Errors
     /// A malformed line, or the end of the runner.
-    pub(crate) fn line_within(&mut self, wait: Duration) -> Result<Option<Line>, String> {
+    pub(crate) fn line_within(&mut self, wait: Duration) -> Result<Option<Message>, String> {
         match self.lines.recv_timeout(wait) {
             Ok(line) => line.map(Some),
             Err(RecvTimeoutError::Disconnected) => Err(self.last_words()),

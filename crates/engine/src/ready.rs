@@ -49,7 +49,7 @@ impl Ready {
         Self::of(plan, with, |plan| describe(plan, with))
     }
 
-    /// Like [`Ready::check`], for the plan of a run file. Skipped arms stay skipped, because additional arms would
+    /// Like [`Ready::check`], for the plan of a run file. Skipped variants stay skipped, because additional variants would
     /// widen every interval of their scenario.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Ready {
         Ok(Self { plan, descriptions, environment, servers, scratch })
     }
 
-    /// The plan with its statements compiled; arms that cannot run here are marked as skipped.
+    /// The plan with its statements compiled; variants that cannot run here are marked as skipped.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -97,44 +97,44 @@ impl Ready {
     }
 }
 
-/// Like [`describe`], with previously skipped arms left skipped.
+/// Like [`describe`], with previously skipped variants left skipped.
 pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
-    let skipped: Vec<_> = plan.arms.iter().map(|arm| arm.skipped.clone()).collect();
+    let skipped: Vec<_> = plan.variants.iter().map(|variant| variant.skipped.clone()).collect();
     let descriptions = describe(plan, with)?;
-    for (arm, before) in plan.arms.iter_mut().zip(skipped) {
-        arm.skipped = before.or(arm.skipped.take());
+    for (variant, before) in plan.variants.iter_mut().zip(skipped) {
+        variant.skipped = before.or(variant.skipped.take());
     }
     Ok(descriptions)
 }
 
-/// Checks each arm of a plan against its driver as a run does, and marks arms that would be skipped. Returns the names
-/// of the runners that a run would build first, whose arms are not checked.
+/// Checks each variant of a plan against its driver as a run does, and marks variants that would be skipped. Returns the names
+/// of the runners that a run would build first, whose variants are not checked.
 ///
 /// # Errors
-/// A driver that no runner has, or that does not support its arm.
+/// A driver that no runner has, or that does not support its variant.
 pub fn foresee(plan: &mut Plan, runners: &Runners, stop: Option<&AtomicBool>) -> Result<BTreeSet<String>, EngineError> {
     let mut unbuilt = BTreeSet::new();
-    let drivers: Vec<String> = plan.arms.iter().map(|arm| arm.driver.clone()).collect();
+    let drivers: Vec<String> = plan.variants.iter().map(|variant| variant.driver.clone()).collect();
     examine(plan, runners, stop)?;
-    for (arm, driver) in plan.arms.iter_mut().zip(drivers) {
+    for (variant, driver) in plan.variants.iter_mut().zip(drivers) {
         let runner = runners.driver(&driver)?.runner;
         if !runner.is_built() && runner.missing().is_empty() {
             unbuilt.insert(runner.manifest.name.clone());
-            arm.skipped = None;
+            variant.skipped = None;
         }
     }
     Ok(unbuilt)
 }
 
-/// Like [`examine`], with an error if every arm is skipped.
+/// Like [`examine`], with an error if every variant is skipped.
 pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
     let descriptions = examine(plan, with.runners, with.stop)?;
-    some_arm(plan)?;
+    some_variant(plan)?;
     Ok(descriptions)
 }
 
-/// Queries every runner the plan needs, and checks that each driver supports its arms. Arms whose runner or driver is
-/// missing are skipped, so that a missing toolchain does not block the other arms.
+/// Queries every runner the plan needs, and checks that each driver supports its variants. Variants whose runner or driver is
+/// missing are skipped, so that a missing toolchain does not block the other variants.
 fn examine(
     plan: &mut Plan,
     runners: &Runners,
@@ -144,11 +144,11 @@ fn examine(
     let mut missing: BTreeMap<String, String> = BTreeMap::new();
     let mut absent = Vec::new();
     let put_on = !plan.drivers.is_empty();
-    for index in 0..plan.arms.len() {
-        let arm_name = plan.arm_name(index);
-        let here = |e: String| EngineError::BadInput(format!("{arm_name}: {e}"));
-        let arm = &plan.arms[index];
-        let driver = runners.driver(&arm.driver).map_err(|e| here(e.to_string()))?;
+    for index in 0..plan.variants.len() {
+        let variant_name = plan.variant_name(index);
+        let here = |e: String| EngineError::BadInput(format!("{variant_name}: {e}"));
+        let variant = &plan.variants[index];
+        let driver = runners.driver(&variant.driver).map_err(|e| here(e.to_string()))?;
         let name = &driver.runner.manifest.name;
         if !descriptions.contains_key(name) && !missing.contains_key(name) {
             match driver.runner.look_until(stop) {
@@ -164,15 +164,15 @@ fn examine(
             descriptions.get(name).and_then(|d: &Description| d.drivers.iter().find(|d| d.name == driver.name));
         // Threads are the default of a study that names no executor; a substituted driver may support only another one.
         let executor = described.and_then(|described| described.executors.first().filter(|_| put_on));
-        if let Some(other) = executor.filter(|_| arm.trial.executor == Executor::Threads)
-            && !arm.dimensions.contains_key("executor")
+        if let Some(other) = executor.filter(|_| variant.trial.executor == Executor::Threads)
+            && !variant.dimensions.contains_key("executor")
             && described.is_some_and(|described| !described.executors.contains(&Executor::Threads))
         {
-            plan.arms[index].trial.executor = *other;
+            plan.variants[index].trial.executor = *other;
         }
-        let arm = &mut plan.arms[index];
+        let variant = &mut plan.variants[index];
         let skipped = match (described, missing.get(name)) {
-            (Some(described), _) => match check_support(described, arm) {
+            (Some(described), _) => match check_support(described, variant) {
                 Ok(()) => None,
                 // The study was not written for this driver.
                 Err(e) if put_on => Some(e),
@@ -182,24 +182,26 @@ fn examine(
             // The manifest's drivers are all described or absent.
             (None, None) => absent.iter().find(|a| a.runner == *name && a.driver == driver.name).map(Absent::to_string),
         };
-        arm.trial.driver = driver.name;
-        arm.skipped = skipped;
+        variant.trial.driver = driver.name;
+        variant.skipped = skipped;
     }
     Ok(descriptions)
 }
 
-/// Starts the servers that the plan needs; arms whose server is not installed are skipped.
+/// Starts the servers that the plan needs; variants whose server is not installed are skipped.
 pub(crate) fn provide(plan: &mut Plan, with: With<'_>) -> Result<Servers, EngineError> {
     let mut servers = Servers::new(with.directory, with.urls.clone());
     servers.provide(plan, with.stop)?;
-    some_arm(plan)?;
+    some_variant(plan)?;
     Ok(servers)
 }
 
-/// Returns an error if every arm is skipped.
-fn some_arm(plan: &Plan) -> Result<(), EngineError> {
-    match plan.arms.iter().find_map(|arm| arm.skipped.clone()) {
-        Some(reason) if plan.arms.iter().all(|arm| arm.skipped.is_some()) => Err(EngineError::Failed(reason)),
+/// Returns an error if every variant is skipped.
+fn some_variant(plan: &Plan) -> Result<(), EngineError> {
+    match plan.variants.iter().find_map(|variant| variant.skipped.clone()) {
+        Some(reason) if plan.variants.iter().all(|variant| variant.skipped.is_some()) => {
+            Err(EngineError::Failed(reason))
+        }
         _ => Ok(()),
     }
 }

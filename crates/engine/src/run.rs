@@ -1,4 +1,4 @@
-//! Execution of a run: rounds of one block per scenario, each block one trial per arm in random order, stored as it
+//! Execution of a run: in turns of one round per scenario, each round one trial per variant in random order, stored as it
 //! ends.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::search;
 use crate::servers::{Servers, Urls};
-use crate::trial::{self, Bench, Patience};
+use crate::trial::{self, Patience, TrialContext};
 
 /// Sampling tool, found in PATH.
 const PERF: &str = "perf";
@@ -49,7 +49,7 @@ pub struct RunOptions {
     pub patience: Patience,
     /// Whether the cost of the harness is measured first.
     pub calibrate: bool,
-    /// Whether every arm runs once more at the end under `perf`, for its call stacks.
+    /// Whether every variant runs once more at the end under `perf`, for its call stacks.
     pub flame: bool,
 }
 
@@ -58,11 +58,11 @@ pub struct Run<'a> {
     plan: Plan,
     recorder: Recorder,
     environment: Environment,
-    /// Number of blocks of each scenario in the run file.
+    /// Number of rounds of each scenario in the run file.
     done: Vec<u32>,
-    /// Scenarios that are given up, because all trials of their first block failed.
+    /// Scenarios that are given up, because all trials of their first round failed.
     hopeless: BTreeSet<usize>,
-    /// Arms whose call stacks are in the run file.
+    /// Variants whose call stacks are in the run file.
     sampled: BTreeSet<usize>,
     options: RunOptions,
     runners: &'a Runners,
@@ -75,8 +75,8 @@ pub struct Run<'a> {
 /// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Number of blocks in the run file, over all scenarios.
-    pub blocks: u32,
+    /// Number of rounds in the run file, over all scenarios.
+    pub rounds: u32,
     /// Number of failed trials in this execution.
     pub failed: u32,
     /// Whether a signal interrupted the run.
@@ -153,17 +153,17 @@ impl<'a> Run<'a> {
         let recorder = Recorder::open(&options.file)?;
         // Read under the recorder's lock, so that no other process can append to it.
         let info = file.info()?;
-        let complete = info.plan.scenarios.iter().zip(&info.done).all(|(scenario, done)| *done >= scenario.blocks);
-        // A run killed between its last block and its end mark only lacks the mark.
+        let complete = info.plan.scenarios.iter().zip(&info.done).all(|(scenario, done)| *done >= scenario.rounds);
+        // A run killed between its last round and its end mark only lacks the mark.
         if complete && info.finished.is_some() && !options.flame {
             return Err(EngineError::BadInput(format!(
-                "{}: all {} blocks are there; nothing is left to do but to take call stacks with --flame",
+                "{}: all {} rounds are there; nothing is left to do but to take call stacks with --flame",
                 options.file.display(),
                 info.done.iter().sum::<u32>()
             )));
         }
         let mut plan = info.plan;
-        // An arm whose runner was installed since would have fewer blocks than the others.
+        // A variant whose runner was installed since would have fewer rounds than the others.
         let descriptions = ready::describe_again(&mut plan, options.with(runners, stop))?;
         let now = builds(runners, info.builds.keys());
         for before in &info.runners {
@@ -176,23 +176,23 @@ impl<'a> Run<'a> {
                 continue;
             };
             return Err(EngineError::BadInput(format!(
-                "{}: {what} `{name}` has changed since this run began, so its blocks would not be comparable: restore what it \
+                "{}: {what} `{name}` has changed since this run began, so its rounds would not be comparable: restore what it \
                  was built from and build it again, or begin a new run",
                 options.file.display(),
             )));
         }
         same_file_system(&options, &info.environment)?;
         let scratch = Scratch::make(&options.directory)?;
-        let skipped: Vec<bool> = plan.arms.iter().map(|arm| arm.skipped.is_some()).collect();
+        let skipped: Vec<bool> = plan.variants.iter().map(|variant| variant.skipped.is_some()).collect();
         let servers = ready::provide(&mut plan, options.with(runners, stop))?;
-        let newly = plan.arms.iter().zip(skipped).find(|(arm, before)| arm.skipped.is_some() && !before);
-        if let Some(reason) = newly.and_then(|(arm, _)| arm.skipped.clone()) {
+        let newly = plan.variants.iter().zip(skipped).find(|(variant, before)| variant.skipped.is_some() && !before);
+        if let Some(reason) = newly.and_then(|(variant, _)| variant.skipped.clone()) {
             return Err(EngineError::Failed(reason));
         }
         for (server, now) in servers.records() {
             if let Some(before) = info.servers.get(&server).filter(|before| before.version != now.version) {
                 return Err(EngineError::BadInput(format!(
-                    "{}: server `{server}` was {} when this run began and is {}, so its blocks would not be comparable: begin a new run",
+                    "{}: server `{server}` was {} when this run began and is {}, so its rounds would not be comparable: begin a new run",
                     options.file.display(),
                     before.version,
                     now.version
@@ -235,12 +235,12 @@ impl<'a> Run<'a> {
         &self.plan
     }
 
-    /// Executes the remaining blocks.
+    /// Executes the remaining rounds.
     ///
     /// # Errors
     /// If a database cannot be prepared or the run file cannot be written. A failed trial is not an error.
     pub fn execute(mut self, report: &mut dyn FnMut(Event<'_>)) -> Result<Ended, EngineError> {
-        let mut ended = Ended { blocks: self.done.iter().sum(), failed: 0, interrupted: false };
+        let mut ended = Ended { rounds: self.done.iter().sum(), failed: 0, interrupted: false };
         match self.carry_on(&mut ended, report) {
             Err(EngineError::Interrupted) => Ok(Ended { interrupted: true, ..ended }),
             other => other.map(|()| ended),
@@ -256,46 +256,48 @@ impl<'a> Run<'a> {
             // Checked before the first trial, so that the user learns of a missing `perf` at once.
             match Perf::find(PERF, &self.scratch.flame) {
                 Ok(found) => perf = Some(found),
-                Err(reason) => report(Event::NotSampled { arm: None, reason: &reason }),
+                Err(reason) => report(Event::NotSampled { variant: None, reason: &reason }),
             }
         }
         let mut prepared_files = Vec::new();
-        for (index, arm) in self.plan.arms.iter().enumerate() {
+        for (index, variant) in self.plan.variants.iter().enumerate() {
             self.go_on()?;
-            if arm.skipped.is_some() || arm.server.is_some() {
-                // A placeholder, because files are indexed by arm.
+            if variant.skipped.is_some() || variant.server.is_some() {
+                // A placeholder, because files are indexed by variant.
                 prepared_files.push(PathBuf::new());
                 continue;
             }
-            prepared_files.push(prepared.file(arm, &mut |rows, of| report(Event::Preparing { arm: index, rows, of }))?);
+            prepared_files
+                .push(prepared.file(variant, &mut |rows, of| report(Event::Preparing { variant: index, rows, of }))?);
         }
-        if self.options.calibrate && ended.blocks == 0 {
+        if self.options.calibrate && ended.rounds == 0 {
             self.calibrate(&prepared_files, report)?;
         }
         let mut rates = BTreeMap::new();
-        let due: Vec<_> = rounds(&self.plan).filter(|(scenario, block)| *block >= self.done[*scenario]).collect();
-        for (scenario, block) in due {
+        let due: Vec<_> = turns(&self.plan).filter(|(scenario, round)| *round >= self.done[*scenario]).collect();
+        for (scenario, round) in due {
             if self.hopeless.contains(&scenario) {
                 continue;
             }
             let started = litelab_record::now();
             let load = LoadProbe::start();
             let mut trials = Vec::new();
-            for (position, arm) in order(&self.plan, scenario, block).into_iter().enumerate() {
-                report(Event::TrialStarted { block, arm });
-                let (record, series) = self.trial((block, arm, position as u32), &prepared_files[arm], report)?;
+            for (position, variant) in order(&self.plan, scenario, round).into_iter().enumerate() {
+                report(Event::TrialStarted { round, variant });
+                let (record, series) =
+                    self.trial((round, variant, position as u32), &prepared_files[variant], report)?;
                 self.go_on()?;
-                rates.extend(sustained(&record).map(|rate| (arm, rate)));
+                rates.extend(sustained(&record).map(|rate| (variant, rate)));
                 ended.failed += u32::from(matches!(record.outcome, Outcome::Failed(_)));
                 report(Event::TrialEnded { record: &record, series: &series });
                 trials.push((record, series));
             }
             let load = load.finish();
-            self.store(report, |recorder| recorder.block((scenario, block), &started, &load, &trials))?;
-            ended.blocks += 1;
-            report(Event::BlockStored { scenario, block });
+            self.store(report, |recorder| recorder.round((scenario, round), &started, &load, &trials))?;
+            ended.rounds += 1;
+            report(Event::RoundStored { scenario, round });
             let records = trials.iter().map(|(record, _)| record);
-            if let Some(reason) = hopeless::reason(&self.plan, records).filter(|_| block == 0) {
+            if let Some(reason) = hopeless::reason(&self.plan, records).filter(|_| round == 0) {
                 report(Event::ScenarioEnded { scenario, reason });
                 self.hopeless.insert(scenario);
             }
@@ -326,7 +328,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs one further trial of each arm for its call stacks; an arm with a search runs at the rate in `rates`, or at
+    /// Runs one further trial of each variant for its call stacks; a variant with a search runs at the rate in `rates`, or at
     /// the first one.
     fn sample(
         &mut self,
@@ -336,14 +338,14 @@ impl<'a> Run<'a> {
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), EngineError> {
         for (index, prepared) in prepared.iter().enumerate() {
-            let arm = &self.plan.arms[index];
-            if arm.skipped.is_some() || self.sampled.contains(&index) || arm.dimensions.contains_key(AA) {
+            let variant = &self.plan.variants[index];
+            if variant.skipped.is_some() || self.sampled.contains(&index) || variant.dimensions.contains_key(AA) {
                 continue;
             }
             self.go_on()?;
-            report(Event::Sampling { arm: index });
-            let driver = self.runners.driver(&arm.driver)?;
-            let mut bench = Bench {
+            report(Event::Sampling { variant: index });
+            let driver = self.runners.driver(&variant.driver)?;
+            let mut bench = TrialContext {
                 runner: driver.runner,
                 prepared,
                 servers: Some(&self.servers),
@@ -352,11 +354,12 @@ impl<'a> Run<'a> {
                 keep_going: &mut || !self.stopped(),
             };
             let rate = |from: f64| rates.get(&index).copied().unwrap_or(from);
-            let arm = arm.search.as_ref().map_or_else(|| arm.clone(), |s| search::at_rate(arm, s, rate(s.from)));
-            match flame::run(&arm, &format!("flame/{index}"), perf, &mut bench) {
+            let variant =
+                variant.search.as_ref().map_or_else(|| variant.clone(), |s| search::at_rate(variant, s, rate(s.from)));
+            match flame::run(&variant, &format!("flame/{index}"), perf, &mut bench) {
                 Ok(stacks) => self.store(report, |recorder| recorder.stacks(index, &stacks))?,
                 Err(_) if self.stopped() => break,
-                Err(reason) => report(Event::NotSampled { arm: Some(index), reason: &reason }),
+                Err(reason) => report(Event::NotSampled { variant: Some(index), reason: &reason }),
             }
         }
         Ok(())
@@ -372,15 +375,15 @@ impl<'a> Run<'a> {
 
     fn trial(
         &self,
-        (block, arm, position): (u32, usize, u32),
+        (round, variant, position): (u32, usize, u32),
         prepared: &Path,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<(TrialRecord, Series), EngineError> {
         let started = litelab_record::now();
         let begun = Instant::now();
-        let plan = &self.plan.arms[arm];
+        let plan = &self.plan.variants[variant];
         let driver = self.runners.driver(&plan.driver)?;
-        let mut bench = Bench {
+        let mut bench = TrialContext {
             runner: driver.runner,
             prepared,
             servers: Some(&self.servers),
@@ -388,42 +391,42 @@ impl<'a> Run<'a> {
             patience: self.options.patience,
             keep_going: &mut || !self.stopped(),
         };
-        let id = format!("{block}/{arm}");
+        let id = format!("{round}/{variant}");
         let (outcome, series) = match &plan.search {
             None => trial::run(plan, &id, &mut bench),
             Some(search) => {
-                search::run(plan, search, &id, &mut bench, &mut |probe| report(Event::Probed { arm, probe }))
+                search::run(plan, search, &id, &mut bench, &mut |probe| report(Event::Probed { variant, probe }))
             }
         };
         let seconds = begun.elapsed().as_secs_f64();
-        Ok((TrialRecord { block, arm, position, started, seconds, outcome }, series))
+        Ok((TrialRecord { round, variant, position, started, seconds, outcome }, series))
     }
 
     /// Runs one short no-op trial per scenario and runner, which measures the cost of the harness per transaction.
     fn calibrate(&mut self, prepared: &[PathBuf], report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
         let mut done = Vec::new();
         for (index, prepared) in prepared.iter().enumerate() {
-            let arm = &self.plan.arms[index];
-            if arm.skipped.is_some() {
+            let variant = &self.plan.variants[index];
+            if variant.skipped.is_some() {
                 continue;
             }
-            let driver = self.runners.driver(&arm.driver)?;
+            let driver = self.runners.driver(&variant.driver)?;
             let name = driver.runner.manifest.name.clone();
             let noop = self.descriptions.get(&name).and_then(|d| d.drivers.iter().find(|d| d.name == noop::DRIVER));
-            if self.stopped() || done.contains(&(arm.scenario, name.clone())) {
+            if self.stopped() || done.contains(&(variant.scenario, name.clone())) {
                 continue;
             }
-            let mut arm = noop::arm(arm, &name);
-            if noop.is_none_or(|noop| check_support(noop, &mut arm).is_err()) {
+            let mut variant = noop::variant(variant, &name);
+            if noop.is_none_or(|noop| check_support(noop, &mut variant).is_err()) {
                 continue;
             }
-            report(Event::Calibrating { scenario: arm.scenario });
-            // An arm on a server has no prepared file; its no-op trial uses an empty one.
-            let empty = match self.plan.arms[index].server {
+            report(Event::Calibrating { scenario: variant.scenario });
+            // A variant on a server has no prepared file; its no-op trial uses an empty one.
+            let empty = match self.plan.variants[index].server {
                 None => None,
-                Some(_) => Some(Prepared::new(&self.scratch.prepared).file(&arm, &mut |_, _| {})?),
+                Some(_) => Some(Prepared::new(&self.scratch.prepared).file(&variant, &mut |_, _| {})?),
             };
-            let mut bench = Bench {
+            let mut bench = TrialContext {
                 runner: driver.runner,
                 prepared: empty.as_deref().unwrap_or(prepared),
                 servers: None,
@@ -432,10 +435,10 @@ impl<'a> Run<'a> {
                 keep_going: &mut || !self.stopped(),
             };
             // A failed calibration only leaves out its line in the report.
-            if let (Outcome::Measured(measurement), _) = trial::run(&arm, noop::DRIVER, &mut bench) {
-                self.store(report, |recorder| recorder.calibration(arm.scenario, &name, &measurement.result))?;
+            if let (Outcome::Measured(measurement), _) = trial::run(&variant, noop::DRIVER, &mut bench) {
+                self.store(report, |recorder| recorder.calibration(variant.scenario, &name, &measurement.result))?;
             }
-            done.push((arm.scenario, name));
+            done.push((variant.scenario, name));
         }
         Ok(())
     }
@@ -453,7 +456,7 @@ fn same_file_system(options: &RunOptions, began: &Environment) -> Result<(), Eng
         return Ok(());
     }
     Err(EngineError::BadInput(format!(
-        "{}: its blocks were measured on {before}, and {} is on {now}: mount the former again, name a directory on it with \
+        "{}: its rounds were measured on {before}, and {} is on {now}: mount the former again, name a directory on it with \
          --dir, or begin a new run",
         options.file.display(),
         options.directory.display()
@@ -486,21 +489,22 @@ impl fmt::Display for Disk {
     }
 }
 
-/// Order of the blocks of all scenarios, each with its number. Rounds give every scenario equally many blocks in a run
-/// that is stopped; the order within a round is random, because a claim may compare arms of two scenarios.
-fn rounds(plan: &Plan) -> impl Iterator<Item = (usize, u32)> {
-    let most = plan.scenarios.iter().map(|scenario| scenario.blocks).max().unwrap_or_default();
+/// Order of the rounds of all scenarios, each with its number. Rounds give every scenario equally many rounds in a run
+/// that is stopped; the order within a round is random, because a claim may compare variants of two scenarios.
+fn turns(plan: &Plan) -> impl Iterator<Item = (usize, u32)> {
+    let most = plan.scenarios.iter().map(|scenario| scenario.rounds).max().unwrap_or_default();
     let schedule = Schedule::new(plan.seed, plan.scenarios.len());
-    let due = move |(scenario, block): &(usize, u32)| *block < plan.scenarios[*scenario].blocks;
-    (0..most).flat_map(move |block| schedule.order(block).into_iter().map(move |s| (s, block))).filter(due)
+    let due = move |(scenario, round): &(usize, u32)| *round < plan.scenarios[*scenario].rounds;
+    (0..most).flat_map(move |round| schedule.order(round).into_iter().map(move |s| (s, round))).filter(due)
 }
 
-/// Order of a scenario's arms within a block, one after the other, so that compared arms are close in time.
-fn order(plan: &Plan, scenario: usize, block: u32) -> Vec<usize> {
-    let run = |(_, arm): &(usize, &litelab_model::Arm)| arm.scenario == scenario && arm.skipped.is_none();
-    let arms: Vec<usize> = plan.arms.iter().enumerate().filter(run).map(|(index, _)| index).collect();
-    let order = Schedule::new(plan.seed, arms.len()).in_stream(scenario as u32 + 1).order(block);
-    order.into_iter().map(|place| arms[place]).collect()
+/// Order of a scenario's variants within a round, one after the other, so that compared variants are close in time.
+fn order(plan: &Plan, scenario: usize, round: u32) -> Vec<usize> {
+    let run =
+        |(_, variant): &(usize, &litelab_model::Variant)| variant.scenario == scenario && variant.skipped.is_none();
+    let variants: Vec<usize> = plan.variants.iter().enumerate().filter(run).map(|(index, _)| index).collect();
+    let order = Schedule::new(plan.seed, variants.len()).in_stream(scenario as u32 + 1).order(round);
+    order.into_iter().map(|place| variants[place]).collect()
 }
 
 /// Sustainable rate found by a search; `None` if there is none.
@@ -546,8 +550,8 @@ mod tests {
         let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
         let study = library::parse(&text).expect("parses");
         let mut plan = resolve::resolve(&study, &text, &Options::default()).expect("resolves");
-        // Skips the second of three arms.
-        plan.arms[8].skipped = Some("its runner is not built".into());
+        // Skips the second of three variants.
+        plan.variants[8].skipped = Some("its runner is not built".into());
         plan
     }
 
@@ -556,22 +560,22 @@ mod tests {
         let plan = plan();
         let mut done = vec![0; plan.scenarios.len()];
         let mut orders = BTreeSet::new();
-        for (at, (scenario, block)) in rounds(&plan).enumerate() {
+        for (at, (scenario, round)) in turns(&plan).enumerate() {
             assert_eq!(
-                block, done[scenario],
-                "blocks of a scenario come in order, so that their number tells what is left"
+                round, done[scenario],
+                "rounds of a scenario come in order, so that their number tells what is left"
             );
             done[scenario] += 1;
             let all = |of: &dyn Fn(&u32) -> bool| done.iter().all(of);
             let highest = *done.iter().max().expect("three");
-            let behind = |(index, n): (usize, &u32)| *n + 1 >= highest || *n >= plan.scenarios[index].blocks;
+            let behind = |(index, n): (usize, &u32)| *n + 1 >= highest || *n >= plan.scenarios[index].rounds;
             assert!(done.iter().enumerate().all(behind), "{done:?}");
             if at % 3 == 2 && all(&|n| *n <= 6) {
-                let round: Vec<usize> = rounds(&plan).skip(at - 2).take(3).map(|(scenario, _)| scenario).collect();
-                orders.insert(round);
+                let turn: Vec<usize> = turns(&plan).skip(at - 2).take(3).map(|(scenario, _)| scenario).collect();
+                orders.insert(turn);
             }
         }
-        assert_eq!(done, plan.scenarios.iter().map(|s| s.blocks).collect::<Vec<_>>());
+        assert_eq!(done, plan.scenarios.iter().map(|s| s.rounds).collect::<Vec<_>>());
         assert!(orders.len() > 1, "scenarios take turns in going first: {orders:?}");
     }
 
@@ -579,17 +583,18 @@ mod tests {
     fn a_block_has_each_arm_of_its_scenario_once_and_two_take_turns() {
         let plan = plan();
         let mine = |scenario: usize| -> Vec<usize> {
-            let run = |index: &usize| plan.arms[*index].scenario == scenario && plan.arms[*index].skipped.is_none();
-            (0..plan.arms.len()).filter(run).collect()
+            let run =
+                |index: &usize| plan.variants[*index].scenario == scenario && plan.variants[*index].skipped.is_none();
+            (0..plan.variants.len()).filter(run).collect()
         };
         for scenario in 0..plan.scenarios.len() {
-            for block in 0..20 {
-                let mut arms = order(&plan, scenario, block);
-                arms.sort_unstable();
-                assert_eq!(arms, mine(scenario));
+            for round in 0..20 {
+                let mut variants = order(&plan, scenario, round);
+                variants.sort_unstable();
+                assert_eq!(variants, mine(scenario));
             }
         }
-        // Pairs of blocks run in the order AB BA, also with a skipped third arm.
+        // Pairs of rounds run in the order AB BA, also with a skipped third variant.
         for scenario in [0, 2] {
             for pair in 0..20 {
                 let mut second = order(&plan, scenario, 2 * pair + 1);
@@ -598,7 +603,7 @@ mod tests {
             }
         }
         let leads =
-            |scenario| (0..32).map(|block| order(&plan, scenario, block)[0] == mine(scenario)[0]).collect::<Vec<_>>();
+            |scenario| (0..32).map(|round| order(&plan, scenario, round)[0] == mine(scenario)[0]).collect::<Vec<_>>();
         assert_ne!(leads(0), leads(2), "each scenario has a stream of its own");
     }
 }

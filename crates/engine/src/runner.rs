@@ -358,24 +358,24 @@ impl Runner {
     }
 }
 
-/// Checks that a driver supports all requirements of an arm. Sets `writes` of transactions that invoke operations of the
+/// Checks that a driver supports all requirements of a variant. Sets `writes` of transactions that invoke operations of the
 /// driver's interface.
 ///
 /// # Errors
 /// The first unsupported requirement, with the supported alternatives.
-pub fn check_support(driver: &DriverDescription, arm: &mut litelab_model::Arm) -> Result<(), String> {
-    if driver.dialect != arm.dialect {
+pub fn check_support(driver: &DriverDescription, variant: &mut litelab_model::Variant) -> Result<(), String> {
+    if driver.dialect != variant.dialect {
         return Err(format!(
             "driver `{}` is one of {}, and the plan was made for {}",
-            driver.name, driver.dialect, arm.dialect
+            driver.name, driver.dialect, variant.dialect
         ));
     }
-    let (access, executor) = (arm.trial.access.kind(), arm.trial.executor);
-    if !driver.accesses.iter().any(|a| a == access) {
+    let (sharing, executor) = (variant.trial.sharing.kind(), variant.trial.executor);
+    if !driver.sharings.iter().any(|a| a == sharing) {
         return Err(format!(
-            "driver `{}` does not have access `{access}` (it has {})",
+            "driver `{}` does not have sharing `{sharing}` (it has {})",
             driver.name,
-            driver.accesses.join(", ")
+            driver.sharings.join(", ")
         ));
     }
     if !driver.executors.contains(&executor) {
@@ -386,7 +386,7 @@ pub fn check_support(driver: &DriverDescription, arm: &mut litelab_model::Arm) -
             names.join(", ")
         ));
     }
-    operations(driver, arm)
+    operations(driver, variant)
 }
 
 /// Adds the files below a folder that have one of the extensions, sorted by path, except those of packages installed by

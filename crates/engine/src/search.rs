@@ -1,7 +1,7 @@
 //! Search for the highest sustainable rate of arrivals: one trial of the plan becomes a series of trials, each with a
 //! fresh process and a fresh copy of the database.
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_model::condition::SearchPlan;
 use litelab_model::metric::{Measure, Quantile, Timing};
 use litelab_protocol::Load;
@@ -10,16 +10,16 @@ use litelab_record::outcome::{
     Failure, FailureKind, Flag, Measurement, Outcome, Probe, ResponseTimes, SearchOutcome, Series,
 };
 
-use crate::trial::{self, Bench};
+use crate::trial::{self, TrialContext};
 
 /// Runs trials until the rate is determined. The outcome is that of the last trial at this rate, with the search
 /// attached; if no rate was sustained, that of the last trial, with a sustainable rate of 0. A rate at which more
 /// transactions fail than the scenario permits is not sustained; a trial that fails for another reason ends the search.
 pub fn run(
-    arm: &Arm,
+    variant: &Variant,
     search: &SearchPlan,
     id: &str,
-    bench: &mut Bench<'_>,
+    bench: &mut TrialContext<'_>,
     report: &mut dyn FnMut(&Probe),
 ) -> (Outcome, Series) {
     let (mut kept, mut broken): (Option<f64>, Option<f64>) = (None, None);
@@ -27,12 +27,12 @@ pub fn run(
     let mut best: Option<(Box<Measurement>, Series)> = None;
     let mut failed = None;
     while let Some(rate) = search.next(kept, broken) {
-        let arm = at_rate(arm, search, rate);
+        let variant = at_rate(variant, search, rate);
         let mut probe = Probe { rate, ..Probe::default() };
         let mut last = None;
         while probe.kept.max(probe.broken) <= search.repeats / 2 {
             let number = probes.len();
-            let (outcome, series) = trial::run(&arm, &format!("{id}/{number}"), bench);
+            let (outcome, series) = trial::run(&variant, &format!("{id}/{number}"), bench);
             let measurement = match outcome {
                 Outcome::Measured(measurement) => measurement,
                 Outcome::Failed(failure) => {
@@ -92,15 +92,15 @@ fn response_times(measurement: &Measurement) -> Option<ResponseTimes> {
     Some(ResponseTimes { p50: at(Quantile::P50)?, p95: at(Quantile::P95)?, p99: at(Quantile::P99)? })
 }
 
-/// A copy of the arm with this rate of arrivals in the role under search.
-pub(crate) fn at_rate(arm: &Arm, search: &SearchPlan, wanted: f64) -> Arm {
-    let mut arm = arm.clone();
-    for role in arm.trial.roles.iter_mut().filter(|role| role.name == search.role) {
+/// A copy of the variant with this rate of arrivals in the role under search.
+pub(crate) fn at_rate(variant: &Variant, search: &SearchPlan, wanted: f64) -> Variant {
+    let mut variant = variant.clone();
+    for role in variant.trial.roles.iter_mut().filter(|role| role.name == search.role) {
         if let Load::Open { rate, .. } = &mut role.load {
             *rate = wanted;
         }
     }
-    arm
+    variant
 }
 
 /// The first condition that the trial violated. An overload violates every condition, because arrivals that were never

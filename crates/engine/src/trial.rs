@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_model::study::Location;
 use litelab_model::text::message;
 use litelab_observe::{FileSizes, Sampler, SamplerConfig, Summary};
-use litelab_protocol::{ConnectionSettings, Executor, Line, Load, Role, Tick, Trial, TrialResult, Until};
+use litelab_protocol::{ConnectionSettings, Executor, Load, Message, Role, Tick, Trial, TrialResult, Until};
 use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
 
 use crate::flame::perf::Perf;
@@ -46,12 +46,12 @@ impl Default for Patience {
 }
 
 /// Context of a trial.
-pub struct Bench<'a> {
+pub struct TrialContext<'a> {
     /// Runner of the trial.
     pub runner: &'a Runner,
-    /// Prepared database; ignored for arms on a server.
+    /// Prepared database; ignored for variants on a server.
     pub prepared: &'a Path,
-    /// Servers of the run, for arms on a server.
+    /// Servers of the run, for variants on a server.
     pub servers: Option<&'a Servers>,
     /// An empty directory on the disk under test; the trial removes its files afterwards.
     pub directory: &'a Path,
@@ -86,14 +86,19 @@ struct Evidence {
 }
 
 /// Runs a trial. An error becomes the outcome of the trial.
-pub fn run(arm: &Arm, id: &str, bench: &mut Bench<'_>) -> (Outcome, Series) {
-    sampled(arm, id, bench, None)
+pub fn run(variant: &Variant, id: &str, bench: &mut TrialContext<'_>) -> (Outcome, Series) {
+    sampled(variant, id, bench, None)
 }
 
 /// Like [`run`], with `perf` sampling the processes from `go` to the result. The trial fails if sampling fails.
-pub(crate) fn sampled(arm: &Arm, id: &str, bench: &mut Bench<'_>, perf: Option<&mut Perf>) -> (Outcome, Series) {
+pub(crate) fn sampled(
+    variant: &Variant,
+    id: &str,
+    bench: &mut TrialContext<'_>,
+    perf: Option<&mut Perf>,
+) -> (Outcome, Series) {
     let mut evidence = Evidence::default();
-    let outcome = match attempt(arm, id, bench, &mut evidence, perf) {
+    let outcome = match attempt(variant, id, bench, &mut evidence, perf) {
         Ok(measurement) => Outcome::Measured(Box::new(measurement)),
         Err(stop) => Outcome::Failed(Box::new(Failure {
             kind: stop.kind,
@@ -115,34 +120,34 @@ fn clear(directory: &Path) {
 }
 
 fn attempt(
-    arm: &Arm,
+    variant: &Variant,
     id: &str,
-    bench: &mut Bench<'_>,
+    bench: &mut TrialContext<'_>,
     evidence: &mut Evidence,
     mut perf: Option<&mut Perf>,
 ) -> Result<Measurement, Stop> {
     clear(bench.directory);
     // Dropping `placed` drops the schemas on a server: at the end of this function, after the last runner process.
-    let mut placed = place(arm, bench)?;
+    let mut placed = place(variant, bench)?;
     let databases = placed.databases();
-    let trial = Trial { id: id.to_owned(), databases, ..arm.trial.clone() };
+    let trial = Trial { id: id.to_owned(), databases, ..variant.trial.clone() };
     // An in-memory database has no files to observe until it is dumped.
     let watched = match &placed {
-        Placed::Files { files, .. } if arm.location == Location::File => files.clone(),
+        Placed::Files { files, .. } if variant.location == Location::File => files.clone(),
         _ => Vec::new(),
     };
     let sampler = Sampler::start(SamplerConfig { databases: watched, ..SamplerConfig::default() })
         .map_err(|e| Stop::new(FailureKind::Runner, format!("observation could not be started: {e}")))?;
 
     let mut processes = Vec::new();
-    let mut fault = NodeFault::of(arm, bench.servers).map_err(|e| Stop::new(FailureKind::Preparation, e))?;
+    let mut fault = NodeFault::of(variant, bench.servers).map_err(|e| Stop::new(FailureKind::Preparation, e))?;
     let opened = open(&trial, bench, &sampler, &mut processes, evidence);
     let unsampled = |e: String| Stop::new(FailureKind::Runner, e);
     let begun = opened.and_then(|()| match &mut perf {
         Some(perf) => perf.begin(processes.iter().map(RunnerProcess::id), bench.keep_going).map_err(unsampled),
         None => Ok(()),
     });
-    let driven = begun.and_then(|()| drive(arm, bench, &sampler, (&mut processes, &mut fault), evidence));
+    let driven = begun.and_then(|()| drive(variant, bench, &sampler, (&mut processes, &mut fault), evidence));
     let timed = driven.and_then(|()| match &mut perf {
         Some(perf) => perf.end(bench.keep_going).map_err(unsampled),
         None => Ok(()),
@@ -180,25 +185,25 @@ fn attempt(
     let mut gauges = fault.transpose().map_err(|e| Stop::new(FailureKind::Server, e))?;
 
     let result = evidence.result.clone().unwrap_or_default();
-    verify::counts(arm, &result)
-        .and_then(|()| verify::ceiling(arm, &result))
+    verify::counts(variant, &result)
+        .and_then(|()| verify::ceiling(variant, &result))
         .map_err(|e| Stop::new(FailureKind::Counts, e))?;
     // Measured before the checks open the database, which checkpoints the log.
     let sizes = placed.files().iter().map(|f| FileSizes::of(f));
     let (database_bytes, wal_after_bytes) =
         sizes.fold((0, 0), |(db, wal), s| (db + s.database.unwrap_or(0), wal + s.wal.unwrap_or(0)));
     verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
-    verify::failures(arm, &result).map_err(|e| Stop::new(FailureKind::Transactions, e))?;
-    let complete = arm.kill.is_none() && result.operations.iter().all(|o| o.unfinished.is_empty());
-    if arm.trial.driver != noop::DRIVER {
+    verify::failures(variant, &result).map_err(|e| Stop::new(FailureKind::Transactions, e))?;
+    let complete = variant.kill.is_none() && result.operations.iter().all(|o| o.unfinished.is_empty());
+    if variant.trial.driver != noop::DRIVER {
         verify::kept(&evidence.settings, &evidence.ended, complete).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
     let broken = |e| Stop::new(FailureKind::Invariant, e);
     verify::verified(&result).map_err(broken)?;
     let content = match &mut gauges {
-        None => placed.check(arm, &result).map_err(broken)?,
+        None => placed.check(variant, &result).map_err(broken)?,
         Some(gauges) => {
-            let (content, lost) = placed.check_nodes(arm, &result).map_err(broken)?;
+            let (content, lost) = placed.check_nodes(variant, &result).map_err(broken)?;
             gauges.extend(lost.map(|lost| ("lost".to_owned(), lost as f64)));
             content
         }
@@ -213,16 +218,16 @@ fn attempt(
         cpu_ns: total_cpu.unwrap_or_default().saturating_sub(before_go),
         database_bytes,
         wal_after_bytes,
-        flags: verify::flags(arm, &result, late),
+        flags: verify::flags(variant, &result, late),
         settings: std::mem::take(&mut evidence.settings),
         content,
         summary,
         result,
         search: None,
-        on_server: arm.server.is_some(),
+        on_server: variant.server.is_some(),
         stall_ns: stall::longest(&evidence.series.ticks),
         gauges: gauges.unwrap_or_default(),
-        timed_ns: timed_roles(&arm.trial),
+        timed_ns: timed_roles(&variant.trial),
     })
 }
 
@@ -279,7 +284,7 @@ pub fn split(trial: &Trial) -> Vec<Trial> {
 /// journal mode needs exclusive access to the database, and the start of an application's processes is not measured.
 fn open(
     trial: &Trial,
-    bench: &mut Bench<'_>,
+    bench: &mut TrialContext<'_>,
     sampler: &Sampler,
     processes: &mut Vec<RunnerProcess>,
     evidence: &mut Evidence,
@@ -290,11 +295,11 @@ fn open(
         sampler.add_process(process.id());
         let line = process.next_line(bench.patience.ready, bench.keep_going);
         let outcome = match line {
-            Ok(Line::Ready(ready)) => {
+            Ok(Message::Ready(ready)) => {
                 evidence.settings.extend(ready.connections);
                 Ok(())
             }
-            Ok(Line::Failed(failed)) => Err(refused(&failed)),
+            Ok(Message::Failed(failed)) => Err(refused(&failed)),
             Ok(other) => Err(broken(&process, &format!("the runner said `{}` where `ready` was due", kind(&other)))),
             Err(e) => Err(Stop::new(FailureKind::Runner, e)),
         };
@@ -311,7 +316,7 @@ fn broken(process: &RunnerProcess, what: &str) -> Stop {
 
 /// Lines received from a process since `go`.
 #[derive(Default)]
-struct Heard {
+struct Received {
     silent: Silence,
     ticks: Vec<Tick>,
     result: Option<TrialResult>,
@@ -319,26 +324,26 @@ struct Heard {
 
 /// Drives the processes from `go` to the last line of the last process.
 fn drive(
-    arm: &Arm,
-    bench: &mut Bench<'_>,
+    variant: &Variant,
+    bench: &mut TrialContext<'_>,
     sampler: &Sampler,
     (processes, fault): (&mut [RunnerProcess], &mut Option<NodeFault<'_>>),
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     // The no-op driver has no connection with settings.
-    if arm.trial.driver != noop::DRIVER {
-        verify::settings(arm, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
+    if variant.trial.driver != noop::DRIVER {
+        verify::settings(variant, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
 
     evidence.series.go_ns = sampler.sample_now().unwrap_or_else(|| sampler.now_ns());
     let begun = Instant::now();
     processes.iter_mut().for_each(RunnerProcess::go);
-    let mut kills = Kills::new(arm, processes);
+    let mut kills = Kills::new(variant, processes);
     fault.iter_mut().for_each(|fault| fault.begin(begun));
-    let limit = arm.duration_ms.map_or(bench.patience.trial, |ms| {
-        Duration::from_millis(ms * 3 + arm.trial.drain_ms) + Duration::from_secs(60)
+    let limit = variant.duration_ms.map_or(bench.patience.trial, |ms| {
+        Duration::from_millis(ms * 3 + variant.trial.drain_ms) + Duration::from_secs(60)
     });
-    let mut heard: Vec<Heard> = processes.iter().map(|_| Heard::default()).collect();
+    let mut heard: Vec<Received> = processes.iter().map(|_| Received::default()).collect();
     let mut open: Vec<usize> = (0..processes.len()).collect();
     let mut idle = Silence::default();
     while !open.is_empty() {
@@ -357,21 +362,21 @@ fn drive(
             let (process, heard) = (&mut processes[index], &mut heard[index]);
             match process.line_within(wait) {
                 Ok(None) => open.push(index),
-                Ok(Some(Line::Tick(tick))) => {
-                    if is_progress(&arm.trial, &tick) {
+                Ok(Some(Message::Tick(tick))) => {
+                    if is_progress(&variant.trial, &tick) {
                         idle = Silence::default();
                     }
                     heard.ticks.push(tick);
                     heard.silent = Silence::default();
                     open.push(index);
                 }
-                Ok(Some(Line::Result(_))) if kills.is_victim(index) => {
+                Ok(Some(Message::Result(_))) if kills.is_victim(index) => {
                     return Err(broken(process, "a runner that was to be killed while it worked had ended before"));
                 }
-                Ok(Some(Line::Result(result))) => heard.result = Some(*result),
+                Ok(Some(Message::Result(result))) => heard.result = Some(*result),
                 Err(_) if kills.killed(index) => process.expect_killed(),
-                Ok(Some(Line::Failed(failed))) => return Err(refused(&failed)),
-                Ok(Some(other @ Line::Ready(_))) => {
+                Ok(Some(Message::Failed(failed))) => return Err(refused(&failed)),
+                Ok(Some(other @ Message::Ready(_))) => {
                     return Err(broken(process, &format!("the runner said `{}` twice", kind(&other))));
                 }
                 Err(e) if kills.is_victim(index) => {
@@ -386,7 +391,7 @@ fn drive(
             let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence, SILENT);
             lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
         }
-        if arm.duration_ms.is_none() {
+        if variant.duration_ms.is_none() {
             let lasts = idle.lasts(round.elapsed(), bench.patience.progress, "no transaction ended");
             lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
         }
@@ -432,11 +437,11 @@ fn refused(failed: &litelab_protocol::Failed) -> Stop {
     Stop::new(FailureKind::Refused, format!("{}{code}", failed.reason))
 }
 
-fn kind(line: &Line) -> &'static str {
+fn kind(line: &Message) -> &'static str {
     match line {
-        Line::Ready(_) => "ready",
-        Line::Tick(_) => "tick",
-        Line::Result(_) => "result",
-        Line::Failed(_) => "failed",
+        Message::Ready(_) => "ready",
+        Message::Tick(_) => "tick",
+        Message::Result(_) => "result",
+        Message::Failed(_) => "failed",
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use litelab_model::{Arm, Plan, Server};
+use litelab_model::{Plan, Server, Variant};
 use litelab_protocol::Database;
 use litelab_record::ServerRecord;
 
@@ -38,13 +38,14 @@ impl Servers {
         Self
     }
 
-    /// Marks the arms of a plan that need a server as skipped.
+    /// Marks the variants of a plan that need a server as skipped.
     ///
     /// # Errors
     /// Never.
     pub fn provide(&mut self, plan: &mut Plan, _stop: Option<&AtomicBool>) -> Result<(), EngineError> {
-        for arm in plan.arms.iter_mut().filter(|arm| arm.skipped.is_none() && arm.server.is_some()) {
-            arm.skipped = Some(WITHOUT_SERVERS.into());
+        for variant in plan.variants.iter_mut().filter(|variant| variant.skipped.is_none() && variant.server.is_some())
+        {
+            variant.skipped = Some(WITHOUT_SERVERS.into());
         }
         Ok(())
     }
@@ -55,11 +56,11 @@ impl Servers {
         BTreeMap::new()
     }
 
-    pub(crate) fn schemas(&self, _arm: &Arm) -> Result<Schemas, String> {
+    pub(crate) fn schemas(&self, _variant: &Variant) -> Result<Schemas, String> {
         Err(WITHOUT_SERVERS.into())
     }
 
-    pub(crate) fn settle(&self, _arm: &Arm, schemas: &mut Schemas) -> Result<(), String> {
+    pub(crate) fn settle(&self, _variant: &Variant, schemas: &mut Schemas) -> Result<(), String> {
         match *schemas {}
     }
 }
@@ -106,7 +107,7 @@ pub(crate) type NodeFault<'s> = NoFault;
 pub(crate) enum NoFault {}
 
 impl NoFault {
-    pub(crate) fn of(_arm: &Arm, _servers: Option<&Servers>) -> Result<Option<Self>, String> {
+    pub(crate) fn of(_variant: &Variant, _servers: Option<&Servers>) -> Result<Option<Self>, String> {
         Ok(None)
     }
 
@@ -136,7 +137,7 @@ mod tests {
         sql = 'INSERT INTO t VALUES (:id)'\nparam.id = { sequence = {} }\n";
 
     #[test]
-    fn arms_on_a_server_are_skipped_with_the_remedy() {
+    fn variants_on_a_server_are_skipped_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
         let directory = Some(folder.path().to_path_buf());
@@ -145,7 +146,8 @@ mod tests {
         let dialects = [("pg".to_owned(), litelab_protocol::Dialect::Postgres)].into();
         let mut plan = resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).unwrap();
         Servers::new(folder.path(), Urls::default()).provide(&mut plan, None).unwrap();
-        let skipped: Vec<_> = plan.arms.iter().map(|arm| (arm.server, arm.skipped.as_deref())).collect();
+        let skipped: Vec<_> =
+            plan.variants.iter().map(|variant| (variant.server, variant.skipped.as_deref())).collect();
         assert_eq!(skipped, [(None, None), (Some(Server::Postgres), Some(WITHOUT_SERVERS))]);
     }
 

@@ -14,13 +14,13 @@ pub fn protocol(version: u32) -> Result<(), Fault> {
     if version == VERSION { Ok(()) } else { fail(format!("protocol {version} is not {VERSION}")) }
 }
 
-/// Access, executor, kind of database and interface.
+/// Sharing, executor, kind of database and interface.
 pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
     if !driver.executors.contains(&trial.executor) {
         return fail(format!("executor {} is not supported", trial.executor));
     }
-    if !driver.accesses.contains(&trial.access.kind()) {
-        return fail(format!("access {} is not supported", trial.access));
+    if !driver.sharings.contains(&trial.sharing.kind()) {
+        return fail(format!("sharing {} is not supported", trial.sharing));
     }
     if trial.databases.iter().any(|database| matches!(database, Database::Server { .. })) {
         return fail(format!("driver `{}` opens databases of SQLite, and this one is a server's", driver.name));

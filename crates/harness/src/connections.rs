@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use litelab_protocol::{Access, Database, Prepare, Role, Transaction, Trial};
+use litelab_protocol::{Database, Prepare, Role, Sharing, Transaction, Trial};
 
 use crate::fault::Fault;
 use crate::session::{AsyncSession, Session, Settings};
@@ -25,18 +25,18 @@ pub fn groups(trial: &'static Trial, database: usize) -> Result<Vec<ConnectionGr
     let everything: Vec<usize> = trial.roles.iter().flat_map(transactions).collect();
     let (writing, reading): (Vec<usize>, _) = everything.iter().partition(|&&t| trial.transactions[t].writes);
     let workers = |role: &'static Role| (0..role.workers).map(move |_| role);
-    let wanted: Vec<(Vec<&str>, Vec<usize>)> = match trial.access {
-        Access::PerWorker | Access::WriteLock => {
+    let wanted: Vec<(Vec<&str>, Vec<usize>)> = match trial.sharing {
+        Sharing::OwnConnection | Sharing::AppLock => {
             let own = |role: &'static Role| (vec![role.name.as_str()], transactions(role));
             trial.roles.iter().flat_map(workers).map(own).collect()
         }
-        Access::Shared => vec![(vec!["shared"], everything)],
-        Access::Pool { connections } => vec![(vec!["pool"; connections as usize], everything)],
-        Access::Split { readers } => {
+        Sharing::OneConnection => vec![(vec!["shared"], everything)],
+        Sharing::Pool { connections } => vec![(vec!["pool"; connections as usize], everything)],
+        Sharing::WriterReaders { readers } => {
             vec![(vec!["writer"], writing), (vec!["reader"; readers as usize], reading)]
         }
         // One library has them all, and chooses one for each transaction.
-        Access::GroupCommit { readers } => {
+        Sharing::GroupCommit { readers } => {
             vec![([vec!["writer"], vec!["reader"; readers as usize]].concat(), everything)]
         }
     };
@@ -63,7 +63,7 @@ pub fn groups(trial: &'static Trial, database: usize) -> Result<Vec<ConnectionGr
 
 /// The refusal of a sharing that would have no connection.
 pub fn need_one(trial: &Trial) -> Fault {
-    Fault::Other(format!("access {} needs at least one connection", trial.access))
+    Fault::Other(format!("sharing {} needs at least one connection", trial.sharing))
 }
 
 /// The transactions of a role, by index.

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use litelab_protocol::{ConnectionSettings, Line, Ready, TrialResult};
+use litelab_protocol::{ConnectionSettings, Message, Ready, TrialResult};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -24,7 +24,7 @@ pub fn next_line(input: &mut dyn BufRead) -> Result<Option<String>, Fault> {
 
 /// Sends `ready`, and waits for `go`. False where the input ends before it.
 pub fn ready_and_go(connections: Vec<ConnectionSettings>, input: &mut dyn BufRead) -> Result<bool, Fault> {
-    send(&Line::Ready(Ready { connections }))?;
+    send(&Message::Ready(Ready { connections }))?;
     let Some(line) = next_line(input)? else { return Ok(false) };
     let message: serde_json::Value = serde_json::from_str(&line).map_err(Fault::other)?;
     if message["type"] == "go" { Ok(true) } else { Err(Fault::Other(format!("`{}` is not go", line.trim()))) }
@@ -33,12 +33,12 @@ pub fn ready_and_go(connections: Vec<ConnectionSettings>, input: &mut dyn BufRea
 /// Ends the process with `failed` as its last line.
 pub fn exit_failed(fault: Fault) -> ! {
     // Where even this cannot be written, the exit code is all that is left.
-    let _sent = send(&Line::Failed(fault.into_failed()));
+    let _sent = send(&Message::Failed(fault.into_failed()));
     std::process::exit(1)
 }
 
 /// Ends the process with this result, whatever a worker's thread still does.
 pub fn exit_with(result: TrialResult) -> ! {
-    let sent = send(&Line::Result(Box::new(result)));
+    let sent = send(&Message::Result(Box::new(result)));
     std::process::exit(i32::from(sent.is_err()))
 }

@@ -11,21 +11,22 @@ use crate::session::Open;
 use crate::state::TrialState;
 use crate::{inspect, sharing};
 
-/// [`litelab_protocol::Access::kind`]s that the harness implements.
-const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
+/// [`litelab_protocol::Sharing::kind`]s that the harness implements.
+const SHARINGS: [&str; 5] = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
 /// The same, and the one of [`GroupCommit`].
-const WITH_GROUP_COMMIT: [&str; 6] = ["per-worker", "shared", "pool", "write-lock", "split", "group-commit"];
+const WITH_GROUP_COMMIT: [&str; 6] =
+    ["own-connection", "one-connection", "pool", "app-lock", "writer-readers", "group-commit"];
 
 /// One driver of a runner: its name, what it can do, and the verbs compiled for it.
 pub struct Driver {
     pub(crate) name: &'static str,
-    pub(crate) accesses: &'static [&'static str],
+    pub(crate) sharings: &'static [&'static str],
     pub(crate) executors: &'static [Executor],
     pub(crate) interface: Option<Interface>,
     pub(crate) in_memory: bool,
     about: fn() -> Result<About, Fault>,
     pub(crate) run: Run,
-    /// Instead, under access `group-commit`.
+    /// Instead, under sharing `group-commit`.
     pub(crate) group_commit: Option<Run>,
     pub(crate) inspect: fn(&Inspect) -> Result<Inspection, Fault>,
 }
@@ -41,13 +42,13 @@ pub struct About {
 }
 
 impl Driver {
-    /// A driver that blocks and takes SQL, with every access and executor. `about` is called by `describe` alone, and may open a
+    /// A driver that blocks and takes SQL, with every sharing and executor. `about` is called by `describe` alone, and may open a
     /// database in memory.
     #[must_use]
     pub const fn new<S: Open>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
         Self {
             name,
-            accesses: &ACCESSES,
+            sharings: &SHARINGS,
             executors: &Executor::ALL,
             interface: None,
             in_memory: true,
@@ -58,18 +59,18 @@ impl Driver {
         }
     }
 
-    /// A library that keeps its connections itself, under this executor and these accesses by
-    /// [`litelab_protocol::Access::kind`]. [`Executor::Dedicated`] is that of a library with a thread for each connection.
+    /// A library that keeps its connections itself, under this executor and these kinds of sharing by
+    /// [`litelab_protocol::Sharing::kind`]. [`Executor::Dedicated`] is that of a library with a thread for each connection.
     #[must_use]
     pub const fn library<L: Library>(
         name: &'static str,
         about: fn() -> Result<About, Fault>,
         executor: &'static [Executor],
-        accesses: &'static [&'static str],
+        sharings: &'static [&'static str],
     ) -> Self {
         Self {
             name,
-            accesses,
+            sharings,
             executors: executor,
             interface: None,
             in_memory: true,
@@ -85,18 +86,18 @@ impl Driver {
         Self::new::<Noop>("noop", || Ok(About { version: env!("CARGO_PKG_VERSION").into(), sqlite: None }))
     }
 
-    /// Adds access `group-commit`, by this layer.
+    /// Adds sharing `group-commit`, by this layer.
     #[must_use]
     pub const fn group_commit<G: GroupCommit>(mut self) -> Self {
-        self.accesses = &WITH_GROUP_COMMIT;
+        self.sharings = &WITH_GROUP_COMMIT;
         self.group_commit = Some(library::run_group_commit::<G>);
         self
     }
 
-    /// Restricts the accesses to these, by [`litelab_protocol::Access::kind`].
+    /// Restricts the kinds of sharing to these, by [`litelab_protocol::Sharing::kind`].
     #[must_use]
-    pub const fn accesses(mut self, kinds: &'static [&'static str]) -> Self {
-        self.accesses = kinds;
+    pub const fn sharings(mut self, kinds: &'static [&'static str]) -> Self {
+        self.sharings = kinds;
         self
     }
 
@@ -128,7 +129,7 @@ impl Driver {
             name: self.name.into(),
             version,
             sqlite,
-            accesses: self.accesses.iter().map(|kind| (*kind).into()).collect(),
+            sharings: self.sharings.iter().map(|kind| (*kind).into()).collect(),
             executors: self.executors.to_vec(),
             interface: self.interface.clone(),
             dialect: litelab_protocol::Dialect::Sqlite,

@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use litelab_protocol::{Line, TickCount, TrialResult};
+use litelab_protocol::{Message, TickCount, TrialResult};
 
 use crate::clock::Clock;
 use crate::conversation::{exit_failed, exit_with, send};
@@ -94,5 +94,5 @@ fn tick(state: &'static TrialState, now: u64, prober: &mut Option<Prober>, last:
         None => (trial.probe_ms > 0).then(|| counters.probe_lag.take(now, trial.probe_ms.saturating_mul(1_000_000))),
     };
     // A core that does not read any more is no reason to end the trial here.
-    let _sent = send(&Line::Tick(counters.tick(trial, now / 1_000_000, lag, last)));
+    let _sent = send(&Message::Tick(counters.tick(trial, now / 1_000_000, lag, last)));
 }

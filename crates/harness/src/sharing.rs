@@ -4,7 +4,7 @@
 use std::io::BufRead;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use litelab_protocol::{Access, ConnectionSettings, Database, Executor, Line, Trial};
+use litelab_protocol::{ConnectionSettings, Database, Executor, Message, Sharing, Trial};
 
 use crate::connections::{self, ConnectionGroup, settings_at_end};
 use crate::conversation::{ready_and_go, send};
@@ -27,7 +27,7 @@ enum Shared<S> {
 enum Handle<S> {
     Own(S),
     /// Its own, and the lock that a transaction which writes must hold.
-    WriteLock(S, Arc<Mutex<()>>),
+    AppLock(S, Arc<Mutex<()>>),
     Shared(Arc<Shared<S>>),
 }
 
@@ -117,7 +117,7 @@ impl<S: Open> Handle<S> {
     fn lease(&mut self, writes: bool) -> Lease<'_, S> {
         match self {
             Self::Own(session) => Lease::Own(session, None),
-            Self::WriteLock(session, write_lock) => Lease::Own(session, writes.then(|| lock(write_lock))),
+            Self::AppLock(session, write_lock) => Lease::Own(session, writes.then(|| lock(write_lock))),
             Self::Shared(shared) => match &**shared {
                 Shared::One(session) => Lease::Locked(lock(session)),
                 Shared::Split { writer, .. } if writes => Lease::Locked(lock(writer)),
@@ -176,7 +176,7 @@ pub fn run<S: Open>(state: &'static TrialState, input: &mut dyn BufRead) -> Resu
     let (done, mut result) = finished.result(state, |_| ());
     drop(runtime);
     result.connections = close(trial, shared, done)?;
-    send(&Line::Result(Box::new(result)))
+    send(&Message::Result(Box::new(result)))
 }
 
 /// Opens the connections to one database and makes them ready. `connections` gets what is set on each.
@@ -200,23 +200,23 @@ fn open<S: Open>(
     }
     // No group is empty.
     let one = |mut sessions: Vec<S>| Mutex::new(sessions.swap_remove(0));
-    let shared = match trial.access {
-        Access::PerWorker => {
+    let shared = match trial.sharing {
+        Sharing::OwnConnection => {
             let handles = groups.into_iter().flatten().map(Handle::Own).collect();
             return Ok(Opened { handles, shared: None });
         }
-        Access::WriteLock => {
-            let handle = |session| Handle::WriteLock(session, write_lock.clone());
+        Sharing::AppLock => {
+            let handle = |session| Handle::AppLock(session, write_lock.clone());
             return Ok(Opened { handles: groups.into_iter().flatten().map(handle).collect(), shared: None });
         }
-        Access::Shared => Shared::One(one(groups.swap_remove(0))),
-        Access::Pool { .. } => Shared::Pool(Pool::new(groups.swap_remove(0))),
-        Access::Split { .. } => {
+        Sharing::OneConnection => Shared::One(one(groups.swap_remove(0))),
+        Sharing::Pool { .. } => Shared::Pool(Pool::new(groups.swap_remove(0))),
+        Sharing::WriterReaders { .. } => {
             let readers = Pool::new(groups.swap_remove(1));
             Shared::Split { writer: one(groups.swap_remove(0)), readers }
         }
-        Access::GroupCommit { .. } => {
-            return Err(Fault::Other(format!("access {} is not supported", trial.access)));
+        Sharing::GroupCommit { .. } => {
+            return Err(Fault::Other(format!("sharing {} is not supported", trial.sharing)));
         }
     };
     let shared = Arc::new(shared);
@@ -234,7 +234,7 @@ fn close<S: Open>(
 ) -> Result<Vec<ConnectionSettings>, Fault> {
     let mut sessions: Vec<Vec<(&str, S)>> = trial.databases.iter().map(|_| Vec::new()).collect();
     for Done { id, handle } in done {
-        if let Handle::Own(session) | Handle::WriteLock(session, _) = handle {
+        if let Handle::Own(session) | Handle::AppLock(session, _) = handle {
             sessions[id.database].push((&trial.roles[id.role].name, session));
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use litelab_protocol::generator::Stream;
-use litelab_protocol::{Access, Executor, Role, Step, Transaction, Trial, TrialResult, Until, WorkerResult};
+use litelab_protocol::{Executor, Role, Sharing, Step, Transaction, Trial, TrialResult, Until, WorkerResult};
 
 use crate::clock::{Clock, End, NEVER};
 use crate::fault::Fault;
@@ -85,7 +85,7 @@ impl TrialState {
                     counters += role.steps.len();
                     let record = |step: &Step| {
                         let spec = &trial.transactions[step.transaction as usize];
-                        Record::new(spec, shares(trial.access, spec), schedules[r].is_some())
+                        Record::new(spec, shares(trial.sharing, spec), schedules[r].is_some())
                     };
                     tallies.push((id, Tally::new(role.steps.iter().map(record).collect())));
                 }
@@ -208,10 +208,10 @@ fn max_blocking_threads(trial: &mut Trial) -> Result<Option<u32>, Fault> {
 }
 
 /// Whether a transaction may have to wait for a connection or a lock.
-fn shares(access: Access, transaction: &Transaction) -> bool {
-    match access {
-        Access::PerWorker => false,
-        Access::WriteLock => transaction.writes,
+fn shares(sharing: Sharing, transaction: &Transaction) -> bool {
+    match sharing {
+        Sharing::OwnConnection => false,
+        Sharing::AppLock => transaction.writes,
         _ => true,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use litelab_protocol::{Access, Description, Inspect, Inspection, Trial, VERSION};
+use litelab_protocol::{Description, Inspect, Inspection, Sharing, Trial, VERSION};
 
 use crate::check;
 use crate::conversation::next_line;
@@ -39,6 +39,6 @@ pub fn run(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<(), Fault> {
     let driver = driver::find(drivers, &trial.driver)?;
     check::driver(&trial, driver)?;
     check::roles(&trial)?;
-    let group_commit = driver.group_commit.filter(|_| matches!(trial.access, Access::GroupCommit { .. }));
+    let group_commit = driver.group_commit.filter(|_| matches!(trial.sharing, Sharing::GroupCommit { .. }));
     group_commit.unwrap_or(driver.run)(TrialState::new(trial)?, input)
 }

@@ -12,7 +12,7 @@ use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use litelab_engine::runner::Runner;
 use litelab_engine::{EngineError, Runners};
-use litelab_model::{Arm, Plan};
+use litelab_model::{Plan, Variant};
 
 use crate::{installation, interrupt, output, style};
 
@@ -23,17 +23,18 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 /// Number of lines shown from the end of a failed build's log.
 const SHOWN: usize = 15;
 
-/// Builds the runners of a plan that are not built yet and whose tools are installed. The run skips the arms of a
+/// Builds the runners of a plan that are not built yet and whose tools are installed. The run skips the variants of a
 /// runner that cannot be built, and reports the reason.
 ///
 /// # Errors
-/// If an arm names a driver that no runner has, or Ctrl-C ended a build.
+/// If a variant names a driver that no runner has, or Ctrl-C ended a build.
 pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
     let mut needed: BTreeMap<&str, &Runner> = BTreeMap::new();
-    // Without the feature `servers` the run skips every arm on a server, whatever its runner.
-    let can_run = |arm: &&Arm| arm.skipped.is_none() && (cfg!(feature = "servers") || arm.server.is_none());
-    for arm in plan.arms.iter().filter(can_run) {
-        let runner = runners.driver(&arm.driver)?.runner;
+    // Without the feature `servers` the run skips every variant on a server, whatever its runner.
+    let can_run =
+        |variant: &&Variant| variant.skipped.is_none() && (cfg!(feature = "servers") || variant.server.is_none());
+    for variant in plan.variants.iter().filter(can_run) {
+        let runner = runners.driver(&variant.driver)?.runner;
         if !runner.is_built() && runner.missing().is_empty() {
             needed.insert(&runner.manifest.name, runner);
         }
@@ -187,7 +188,7 @@ mod tests {
         let manifest = "name = \"made-up\"\nlanguage = \"sh\"\ndrivers = [\"one\", \"noop\"]\nbuild = [[\"true\"]]\n\
                         command = [\"./r.sh\"]\n";
         std::fs::write(folder.join("runner.toml"), manifest).unwrap();
-        let driver = |name: &&str| serde_json::json!({ "name": name, "version": "1", "sqlite": null, "accesses": ["shared"], "executors": ["threads"] });
+        let driver = |name: &&str| serde_json::json!({ "name": name, "version": "1", "sqlite": null, "sharings": ["one-connection"], "executors": ["threads"] });
         let drivers: Vec<_> = describes.iter().map(driver).collect();
         let description = serde_json::json!({
             "protocol": litelab_protocol::VERSION, "runner": "made-up", "language": "sh", "runtime": "1", "drivers": drivers,

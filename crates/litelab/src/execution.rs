@@ -14,7 +14,7 @@ use crate::{files, interrupt, output, style};
 
 /// Directory, run file and servers of a run.
 #[derive(clap::Args)]
-pub struct Place {
+pub struct RunFiles {
     /// Directory for the databases; its disk is the one measured. Default: that of the run resumed or repeated, else
     /// `litelab-runs`
     #[arg(long, value_name = "DIR")]
@@ -28,12 +28,12 @@ pub struct Place {
     /// Skip the measurement of the harness's own cost
     #[arg(long)]
     no_calibration: bool,
-    /// After the last block, run every arm once more under `perf`; the report then has a flame graph of its CPU time
+    /// After the last round, run every variant once more under `perf`; the report then has a flame graph of its CPU time
     #[arg(long)]
     pub flame: bool,
 }
 
-impl Place {
+impl RunFiles {
     /// The default directory, without calibration of the harness.
     pub fn brief() -> Self {
         Self { dir: None, output: None, urls: Vec::new(), no_calibration: true, flame: false }
@@ -106,7 +106,7 @@ pub fn urls(given: &[String]) -> Result<Urls> {
     Ok(urls)
 }
 
-/// Executes the remaining blocks of a run with progress on the screen.
+/// Executes the remaining rounds of a run with progress on the screen.
 pub fn carry_out(run: Run<'_>) -> Result<Ended> {
     let mut progress = Progress::new();
     let ended = run.execute(&mut |event| progress.on(&event));
@@ -116,7 +116,7 @@ pub fn carry_out(run: Run<'_>) -> Result<Ended> {
 }
 
 /// Prints the command that resumes an interrupted run.
-pub fn say_resume(blocks: u32, command: &str) {
-    let text = format_args!("{blocks} blocks are in the run file; go on with `{command}`");
+pub fn say_resume(rounds: u32, command: &str) {
+    let text = format_args!("{rounds} rounds are in the run file; go on with `{command}`");
     output::note(style::WARNING, "interrupted", text);
 }

@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 /// How should this application use SQLite, on this machine?
 ///
 /// litelab runs declared work on real SQLite drivers: in fresh processes, on fresh copies of a database, in randomised
-/// blocks. It checks every result and reports a difference only if the data supports it.
+/// rounds. It checks every result and reports a difference only if the data supports it.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, after_long_help = EXAMPLES)]
 struct Cli {
@@ -33,7 +33,7 @@ Examples:
   litelab run sqlite3perf --quick         a published study, its claims examined, at a small scale
   litelab run my-study.toml               your own schema and queries
   litelab show                            the newest run again
-  litelab show --columns profile          its arms side by side
+  litelab show --columns profile          its variants side by side
   litelab calibrate                       what this machine can show at all
   litelab report                          the same as an HTML page with pictures
   litelab generate sqlite3perf bench.db --rows 10M   a workload's data, without a run
@@ -58,7 +58,7 @@ enum Command {
     Repeat(cmd::repeat::Args),
     /// Measure the precision of this host: noise, sync times, the cost of the harness
     Calibrate(cmd::calibrate::Args),
-    /// Compare two runs, or two arms of one run
+    /// Compare two runs, or two variants of one run
     Compare(cmd::compare::Args),
     /// Write an HTML page of a run, or update its tables in a Markdown page
     Report(cmd::report::Args),

@@ -12,13 +12,13 @@ use crate::exit::BadInput;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tables by dimension")]
 pub struct Tables {
-    /// Dimensions shown as columns, compared with the first column: profile, driver, access, transaction, …
+    /// Dimensions shown as columns, compared with the first column: profile, driver, sharing, transaction, …
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     columns: Vec<String>,
     /// Dimensions shown as rows; default: all that vary
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Only arms with this value: scenario, transaction, driver, profile or any dimension; separate alternatives by
+    /// Only variants with this value: scenario, transaction, driver, profile or any dimension; separate alternatives by
     /// commas
     #[arg(long = "filter", value_name = "NAME=VALUE")]
     filters: Vec<String>,

@@ -25,11 +25,11 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Progress display.
 pub struct Progress {
     bar: ProgressBar,
-    /// One line per arm above the bar; empty if they do not fit on the screen.
+    /// One line per variant above the bar; empty if they do not fit on the screen.
     lines: Vec<ProgressBar>,
     redraws: bool,
     plan: Option<Plan>,
-    /// Values of each arm's first metric, sorted.
+    /// Values of each variant's first metric, sorted.
     values: BTreeMap<usize, Vec<f64>>,
     total: usize,
     trials: usize,
@@ -73,29 +73,30 @@ impl Progress {
                 output::log(format_args!("run file: {}", file.display()));
                 self.start(plan, done);
             }
-            Event::Preparing { arm, rows, of } => {
-                self.line_or_message(&format!("preparing {}: {rows} of {of} rows", self.name(*arm)), rows == of);
+            Event::Preparing { variant, rows, of } => {
+                self.line_or_message(&format!("preparing {}: {rows} of {of} rows", self.name(*variant)), rows == of);
             }
             Event::Calibrating { scenario } => {
                 let text = format!("measuring the harness itself: {}", self.scenario(*scenario));
                 self.line_or_message(&text, false);
             }
-            Event::TrialStarted { block, arm } => {
-                let scenario = self.plan.as_ref().and_then(|p| p.arms.get(*arm)).map_or(0, |arm| arm.scenario);
-                let block = self.block(scenario, *block);
-                output::message(&self.bar, &format!("{block} · {}", self.name(*arm)));
+            Event::TrialStarted { round, variant } => {
+                let scenario =
+                    self.plan.as_ref().and_then(|p| p.variants.get(*variant)).map_or(0, |variant| variant.scenario);
+                let round = self.round(scenario, *round);
+                output::message(&self.bar, &format!("{round} · {}", self.name(*variant)));
             }
-            Event::Probed { arm, probe } => {
+            Event::Probed { variant, probe } => {
                 let outcome = if probe.held() { "kept".to_owned() } else { format!("not kept: {}", probe.reason) };
                 let rate = number::value(probe.rate, litelab_model::metric::Unit::PerSecond);
-                self.line_or_message(&format!("{}: {rate} {outcome}", self.name(*arm)), false);
+                self.line_or_message(&format!("{}: {rate} {outcome}", self.name(*variant)), false);
             }
             Event::TrialEnded { record, .. } => self.ended(record),
-            Event::Sampling { arm } => {
-                self.line_or_message(&format!("sampling call stacks: {}", self.name(*arm)), true);
+            Event::Sampling { variant } => {
+                self.line_or_message(&format!("sampling call stacks: {}", self.name(*variant)), true);
             }
-            Event::NotSampled { arm, reason } => {
-                let of = arm.map_or_else(String::new, |arm| format!(" of {}", self.name(arm)));
+            Event::NotSampled { variant, reason } => {
+                let of = variant.map_or_else(String::new, |variant| format!(" of {}", self.name(variant)));
                 self.last_line = Instant::now();
                 self.bar.suspend(|| output::note(style::WARNING, format_args!("no call stacks{of}"), reason));
             }
@@ -112,36 +113,36 @@ impl Progress {
                     .plan
                     .as_ref()
                     .and_then(|p| p.scenarios.get(*scenario))
-                    .map_or(0, |s| s.blocks)
+                    .map_or(0, |s| s.rounds)
                     .saturating_sub(1);
                 if left > 0 {
-                    let blocks = number::counted(left, "block");
+                    let rounds = number::counted(left, "round");
                     let text =
-                        format!("all trials of its first block failed, so {blocks} more would; the first: {reason}");
+                        format!("all trials of its first round failed, so {rounds} more would; the first: {reason}");
                     self.last_line = Instant::now();
                     self.bar.suspend(|| output::note(style::WARNING, format_args!("{name} ended"), text));
                 }
             }
-            Event::BlockStored { scenario, block } => {
+            Event::RoundStored { scenario, round } => {
                 if !self.redraws {
-                    let (name, block) = (self.scenario(*scenario), self.block(*scenario, *block));
+                    let (name, round) = (self.scenario(*scenario), self.round(*scenario, *round));
                     let (trials, failed, seconds) = (self.trials, self.failed, self.begun.elapsed().as_secs_f64());
-                    self.print(&format!("{name}: {block} stored: {trials} trials, {failed} failed, {seconds:.0} s"));
+                    self.print(&format!("{name}: {round} stored: {trials} trials, {failed} failed, {seconds:.0} s"));
                 }
             }
         }
     }
 
     fn start(&mut self, plan: &Plan, done: &[u32]) {
-        let of = |a: &litelab_model::Arm| plan.blocks_of(a).min(done.get(a.scenario).copied().unwrap_or_default());
-        let before: usize = plan.arms.iter().map(|a| of(a) as usize).sum();
+        let of = |a: &litelab_model::Variant| plan.rounds_of(a).min(done.get(a.scenario).copied().unwrap_or_default());
+        let before: usize = plan.variants.iter().map(|a| of(a) as usize).sum();
         self.total = plan.trials();
         self.trials = before;
         self.begun = Instant::now();
         self.plan = Some(plan.clone());
         if self.redraws {
             let screen = MultiProgress::new();
-            self.lines = arm_lines(&screen, plan);
+            self.lines = variant_lines(&screen, plan);
             self.bar = screen.add(ProgressBar::new(self.total as u64));
             self.bar.set_position(before as u64);
             self.bar.reset_eta();
@@ -157,12 +158,16 @@ impl Progress {
     fn ended(&mut self, record: &litelab_record::outcome::TrialRecord) {
         self.trials += 1;
         self.bar.inc(1);
-        let name = self.name(record.arm);
+        let name = self.name(record.variant);
         match &record.outcome {
             Outcome::Failed(failure) => {
                 self.failed += 1;
-                let scenario = self.plan.as_ref().and_then(|p| p.arms.get(record.arm)).map_or(0, |arm| arm.scenario);
-                let first = format!("block {}, {name}", record.block + 1);
+                let scenario = self
+                    .plan
+                    .as_ref()
+                    .and_then(|p| p.variants.get(record.variant))
+                    .map_or(0, |variant| variant.scenario);
+                let first = format!("round {}, {name}", record.round + 1);
                 let (_, count) = self.failures.entry((scenario, alike(&failure.reason))).or_insert((first.clone(), 0));
                 *count += 1;
                 // Failures that differ only in figures are counted here and reported at the end.
@@ -174,15 +179,15 @@ impl Progress {
                 let metric = self
                     .plan
                     .as_ref()
-                    .and_then(|p| p.scenarios.get(p.arms.get(record.arm)?.scenario)?.metrics.first().cloned());
+                    .and_then(|p| p.scenarios.get(p.variants.get(record.variant)?.scenario)?.metrics.first().cloned());
                 let Some(metric) = metric else { return };
                 let Some(value) = Meter::new(measurement).value(&metric) else { return };
-                let values = self.values.entry(record.arm).or_default();
+                let values = self.values.entry(record.variant).or_default();
                 values.push(value);
                 values.sort_by(f64::total_cmp);
                 let (median, n) = (values[values.len() / 2], values.len());
                 let text = format!("{name}: {metric} {} (median of {n})", number::value(median, metric.unit()));
-                match self.lines.get(record.arm) {
+                match self.lines.get(record.variant) {
                     Some(line) => output::message(line, &text),
                     None => self.line_or_message(&text, false),
                 }
@@ -190,8 +195,8 @@ impl Progress {
         }
     }
 
-    fn name(&self, arm: usize) -> String {
-        self.plan.as_ref().map_or_else(String::new, |p| p.arm_name(arm))
+    fn name(&self, variant: usize) -> String {
+        self.plan.as_ref().map_or_else(String::new, |p| p.variant_name(variant))
     }
 
     fn scenario(&self, index: usize) -> String {
@@ -199,10 +204,10 @@ impl Progress {
         scenario.map_or_else(|| "?".to_owned(), |s| s.name.clone())
     }
 
-    /// `block 3/10` of a scenario.
-    fn block(&self, scenario: usize, block: u32) -> String {
-        let planned = self.plan.as_ref().and_then(|p| p.scenarios.get(scenario)).map_or(0, |s| s.blocks);
-        format!("block {}/{planned}", block + 1)
+    /// `round 3/10` of a scenario.
+    fn round(&self, scenario: usize, round: u32) -> String {
+        let planned = self.plan.as_ref().and_then(|p| p.scenarios.get(scenario)).map_or(0, |s| s.rounds);
+        format!("round {}/{planned}", round + 1)
     }
 
     /// Updates the bar's message. Off a terminal, prints a line if it is `due` or the last one is older than
@@ -232,9 +237,9 @@ impl Progress {
     }
 }
 
-/// One line per arm; empty if the screen has too few lines.
-fn arm_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
-    if plan.arms.len() + 4 > style::height() {
+/// One line per variant; empty if the screen has too few lines.
+fn variant_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
+    if plan.variants.len() + 4 > style::height() {
         return Vec::new();
     }
     let line = |index: usize| {
@@ -242,53 +247,56 @@ fn arm_lines(screen: &MultiProgress, plan: &Plan) -> Vec<ProgressBar> {
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             line.set_style(style);
         }
-        output::message(&line, &plan.arm_name(index));
+        output::message(&line, &plan.variant_name(index));
         line
     };
-    (0..plan.arms.len()).map(line).collect()
+    (0..plan.variants.len()).map(line).collect()
 }
 
-/// Prints each distinct reason for which arms of the plan are skipped.
+/// Prints each distinct reason for which variants of the plan are skipped.
 pub fn skipped(plan: &Plan) {
-    let reasons: BTreeSet<_> = plan.arms.iter().filter_map(|arm| arm.skipped.as_ref()).collect();
+    let reasons: BTreeSet<_> = plan.variants.iter().filter_map(|variant| variant.skipped.as_ref()).collect();
     reasons.iter().for_each(|reason| output::note(style::WARNING, "skipped", reason));
 }
 
 /// The plan in one line, then one line per scenario.
 pub fn describe(plan: &Plan) -> Vec<String> {
     let seconds: f64 = plan
-        .arms
+        .variants
         .iter()
-        .map(|arm| {
-            let one = arm.duration_ms.map_or(UNKNOWN_SECONDS, |ms| ms as f64 / 1e3) + OVERHEAD_SECONDS;
-            let one = arm.search.as_ref().map_or(one, |s| one * SEARCH_RATES * f64::from(s.repeats.div_ceil(2)));
-            one * f64::from(plan.blocks_of(arm))
+        .map(|variant| {
+            let one = variant.duration_ms.map_or(UNKNOWN_SECONDS, |ms| ms as f64 / 1e3) + OVERHEAD_SECONDS;
+            let one = variant.search.as_ref().map_or(one, |s| one * SEARCH_RATES * f64::from(s.repeats.div_ceil(2)));
+            one * f64::from(plan.rounds_of(variant))
         })
         .sum();
-    let guessed =
-        if plan.arms.iter().any(|a| a.duration_ms.is_none()) { ", a guess: some arms end by count" } else { "" };
+    let guessed = if plan.variants.iter().any(|a| a.duration_ms.is_none()) {
+        ", a guess: some variants end by count"
+    } else {
+        ""
+    };
     let quick = if plan.quick { ", quick scale" } else { "" };
-    let blocks = plan.scenarios.iter().map(|s| s.blocks);
-    let (fewest, most) = (blocks.clone().min().unwrap_or_default(), blocks.max().unwrap_or_default());
-    let blocks = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
-    let arms = plan.arms.iter().filter(|a| a.skipped.is_none()).count();
+    let rounds = plan.scenarios.iter().map(|s| s.rounds);
+    let (fewest, most) = (rounds.clone().min().unwrap_or_default(), rounds.max().unwrap_or_default());
+    let rounds = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let variants = plan.variants.iter().filter(|a| a.skipped.is_none()).count();
     let each = if plan.trials() > 0 { seconds / plan.trials() as f64 } else { 0.0 };
     let mut lines = vec![format!(
-        "{}: {arms} arms × {blocks} blocks × {each:.1} s ≈ {}{guessed}; seed {}{quick}",
+        "{}: {variants} variants × {rounds} rounds × {each:.1} s ≈ {}{guessed}; seed {}{quick}",
         plan.study,
         duration(seconds),
         plan.seed
     )];
     for (index, scenario) in plan.scenarios.iter().enumerate() {
-        let arms = plan.arms.iter().filter(|a| a.scenario == index).count();
+        let variants = plan.variants.iter().filter(|a| a.scenario == index).count();
         let varies =
             if scenario.dimensions.is_empty() { "nothing varies".to_owned() } else { scenario.dimensions.join(", ") };
-        let noun = if arms == 1 { "arm" } else { "arms" };
-        lines.push(format!("  {}: {arms} {noun} ({varies}) {}", scenario.name, scenario.question));
+        let noun = if variants == 1 { "variant" } else { "variants" };
+        lines.push(format!("  {}: {variants} {noun} ({varies}) {}", scenario.name, scenario.question));
         let least = plan.least_blocks(index);
-        if scenario.blocks < least {
-            let blocks = scenario.blocks;
-            lines.push(format!("    {blocks} blocks are too few for an interval: {least} are the fewest"));
+        if scenario.rounds < least {
+            let rounds = scenario.rounds;
+            lines.push(format!("    {rounds} rounds are too few for an interval: {least} are the fewest"));
         }
     }
     lines

@@ -1,4 +1,4 @@
-//! Claims, published statements tested by comparisons of arms, and findings, sentences about the outcome.
+//! Claims, published statements tested by comparisons of variants, and findings, sentences about the outcome.
 
 use indexmap::IndexMap;
 #[cfg(feature = "schema")]
@@ -22,18 +22,18 @@ pub struct Claim {
     /// Information for the interpretation of the verdict.
     #[serde(default)]
     pub note: String,
-    /// Name of the scenario whose arms are compared.
+    /// Name of the scenario whose variants are compared.
     pub scenario: String,
     /// Metric to compare.
     pub metric: String,
-    /// The arm that the claim is about: dimensions that select exactly one.
+    /// The variant that the claim is about: dimensions that select exactly one.
     #[serde(default)]
-    pub arm: IndexMap<String, Scalar>,
-    /// The arm to compare with. Default: none; the claim is then about the value of `arm`.
+    pub variant: IndexMap<String, Scalar>,
+    /// The variant to compare with. Default: none; the claim is then about the value of `variant`.
     pub against: Option<IndexMap<String, Scalar>>,
     /// Scenario of `against`; default: `scenario`.
     pub against_scenario: Option<String>,
-    /// Lower bound: the claim holds if the ratio `arm / against` (or the value) is at least this. A number, with a unit
+    /// Lower bound: the claim holds if the ratio `variant / against` (or the value) is at least this. A number, with a unit
     /// for a value (`"20 MB"`, `"5 ms"`).
     pub at_least: Option<Quantity>,
     /// Upper bound: the claim holds if the ratio (or the value) is at most this.
@@ -61,12 +61,12 @@ pub struct FindingValue {
     pub scenario: String,
     /// Metric of the value.
     pub metric: String,
-    /// Dimensions that select one arm, or with `best` the arms to choose from.
+    /// Dimensions that select one variant, or with `best` the variants to choose from.
     #[serde(default)]
-    pub arm: IndexMap<String, Scalar>,
-    /// Dimensions that select another arm; the value is then the ratio `arm / against`.
+    pub variant: IndexMap<String, Scalar>,
+    /// Dimensions that select another variant; the value is then the ratio `variant / against`.
     pub against: Option<IndexMap<String, Scalar>>,
-    /// Dimension whose value names the best of the selected arms; this name is then the value. Arms that do not differ
+    /// Dimension whose value names the best of the selected variants; this name is then the value. Variants that do not differ
     /// measurably from the best are named, too.
     pub best: Option<String>,
 }

@@ -17,15 +17,15 @@ pub struct Crossover {
     pub scenarios: Vec<String>,
     /// Dimension of growing numbers: two or more integers of at least 1.
     pub over: String,
-    /// The alternative to be overtaken: dimensions that select one arm at each value of `over`.
+    /// The alternative to be overtaken: dimensions that select one variant at each value of `over`.
     pub base: IndexMap<String, Scalar>,
-    /// The alternatives that can overtake it, each a table of dimensions that select one arm at each value of `over`.
+    /// The alternatives that can overtake it, each a table of dimensions that select one variant at each value of `over`.
     pub others: Vec<IndexMap<String, Scalar>>,
     /// Metrics to analyse, each by itself.
     pub metrics: Vec<String>,
 }
 
-/// A [`Crossover`] in one scenario, resolved to arms.
+/// A [`Crossover`] in one scenario, resolved to variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrossoverPlan {
     /// Index of the scenario.
@@ -40,11 +40,11 @@ pub struct CrossoverPlan {
     pub others: Vec<LinePlan>,
 }
 
-/// The arms of one alternative, which differ only in the growing dimension.
+/// The variants of one alternative, which differ only in the growing dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinePlan {
-    /// The values by which the study selects the arms, such as `go:mysql galera`.
+    /// The values by which the study selects the variants, such as `go:mysql galera`.
     pub label: String,
-    /// Value of the growing dimension and index of the arm, ascending; at least two.
-    pub arms: Vec<(u32, usize)>,
+    /// Value of the growing dimension and index of the variant, ascending; at least two.
+    pub variants: Vec<(u32, usize)>,
 }

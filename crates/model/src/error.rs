@@ -36,7 +36,7 @@ impl ModelError {
     /// one, and the expected type for a value of the wrong type.
     pub(crate) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let at = error.span().map(|span| position(text, span.start));
-        let place = error.span().and_then(|span| Place::of(text, span.start));
+        let place = error.span().and_then(|span| TomlPosition::of(text, span.start));
         let message = place.and_then(|place| place.remedy(error.message()));
         Self { file: file.into(), at, message: message.unwrap_or_else(|| with_nearest(error.message())) }
     }
@@ -51,14 +51,14 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// The position of a TOML error: the key of a value, or the name in a table's header, and the written value.
-struct Place<'a> {
+struct TomlPosition<'a> {
     is_header: bool,
     key: &'a str,
     /// The rest of the line after `=`.
     value: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TomlPosition<'a> {
     /// The position at a byte offset; `None` if the line has neither `key =` nor `[name]`.
     fn of(text: &'a str, offset: usize) -> Option<Self> {
         let start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);

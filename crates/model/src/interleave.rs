@@ -1,26 +1,26 @@
-//! Combination of the arms of two plans in one plan with common blocks.
+//! Combination of the variants of two plans in one plan with common rounds.
 
-use crate::plan::{Arm, Plan, ScenarioPlan};
+use crate::plan::{Plan, ScenarioPlan, Variant};
 use crate::quantity::Scalar;
 
-/// Name of the dimension that distinguishes the arms of the two plans.
+/// Name of the dimension that distinguishes the variants of the two plans.
 pub const SIDE: &str = "side";
 
-/// A plan that runs arms of `base` and of `head` in the same blocks.
+/// A plan that runs variants of `base` and of `head` in the same rounds.
 ///
-/// Each pair becomes a scenario with `base`'s arm, the baseline, and `head`'s arm; `None` in the place of `base`'s arm
-/// leaves `head`'s alone. Pairs with an index that its plan does not have are omitted. Scenarios and arms are in the
+/// Each pair becomes a scenario with `base`'s variant, the baseline, and `head`'s variant; `None` in the place of `base`'s variant
+/// leaves `head`'s alone. Pairs with an index that its plan does not have are omitted. Scenarios and variants are in the
 /// order of the pairs.
 ///
-/// Claims and findings refer to other arms and are dropped. The reasons for skipped arms are dropped, too, because the
-/// new run checks again which arms can run.
+/// Claims and findings refer to other variants and are dropped. The reasons for skipped variants are dropped, too, because the
+/// new run checks again which variants can run.
 #[must_use]
-pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], blocks: u32) -> Plan {
+pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], rounds: u32) -> Plan {
     let mut plan = Plan {
         title: format!("Is {} the same again?", head.study),
         source: String::new(),
         scenarios: Vec::new(),
-        arms: Vec::new(),
+        variants: Vec::new(),
         claims: Vec::new(),
         left_out: Vec::new(),
         findings: Vec::new(),
@@ -28,19 +28,21 @@ pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], bl
         ..head.clone()
     };
     for (ours, theirs) in pairs {
-        let first = plan.arms.len();
-        let (Some(new), old) = (head.arms.get(*theirs), ours.map(|index| base.arms.get(index))) else { continue };
+        let first = plan.variants.len();
+        let (Some(new), old) = (head.variants.get(*theirs), ours.map(|index| base.variants.get(index))) else {
+            continue;
+        };
         if old.is_some_and(|old| old.is_none()) {
             continue;
         }
         let Some(scenario) = head.scenarios.get(new.scenario) else { continue };
         let index = plan.scenarios.len();
-        plan.arms.extend(old.flatten().map(|old| on_side(old, "base", index)));
-        plan.arms.push(on_side(new, "head", index));
+        plan.variants.extend(old.flatten().map(|old| on_side(old, "base", index)));
+        plan.variants.push(on_side(new, "head", index));
         plan.scenarios.push(ScenarioPlan {
             name: unused(&scenario.name, &plan.scenarios),
-            question: format!("{}: is it the same again?", head.arm_name(*theirs)),
-            blocks,
+            question: format!("{}: is it the same again?", head.variant_name(*theirs)),
+            rounds,
             dimensions: scenario.dimensions.iter().cloned().chain([SIDE.to_owned()]).collect(),
             baseline: first,
             metrics: scenario.metrics.clone(),
@@ -53,12 +55,12 @@ pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], bl
     plan
 }
 
-fn on_side(arm: &Arm, side: &str, scenario: usize) -> Arm {
-    let mut arm = arm.clone();
-    arm.scenario = scenario;
-    arm.skipped = None;
-    arm.dimensions.insert(SIDE.to_owned(), Scalar::Text(side.to_owned()));
-    arm
+fn on_side(variant: &Variant, side: &str, scenario: usize) -> Variant {
+    let mut variant = variant.clone();
+    variant.scenario = scenario;
+    variant.skipped = None;
+    variant.dimensions.insert(SIDE.to_owned(), Scalar::Text(side.to_owned()));
+    variant
 }
 
 /// The name, with a number appended if a scenario already has it.
@@ -85,7 +87,7 @@ mod tests {
     fn pairs_share_blocks_in_scenarios_of_their_own() {
         let (base, head) = (first_look(1), first_look(2));
         let plan = interleave(&base, &head, &[(Some(0), 0), (Some(2), 2), (None, 4)], 12);
-        let names: Vec<String> = (0..plan.arms.len()).map(|index| plan.arm_name(index)).collect();
+        let names: Vec<String> = (0..plan.variants.len()).map(|index| plan.variant_name(index)).collect();
         assert_eq!(
             names,
             [
@@ -97,26 +99,26 @@ mod tests {
             ]
         );
         assert_eq!(plan.scenarios.iter().map(|s| s.baseline).collect::<Vec<_>>(), [0, 2, 4]);
-        assert!(plan.arms.iter().all(|arm| plan.blocks_of(arm) == 12));
+        assert!(plan.variants.iter().all(|variant| plan.rounds_of(variant) == 12));
         // Each side keeps its own trial.
-        assert_eq!(plan.arms[2].trial, base.arms[2].trial);
-        assert_eq!(plan.arms[3].trial, head.arms[2].trial);
-        assert_ne!(plan.arms[2].trial, plan.arms[3].trial);
+        assert_eq!(plan.variants[2].trial, base.variants[2].trial);
+        assert_eq!(plan.variants[3].trial, head.variants[2].trial);
+        assert_ne!(plan.variants[2].trial, plan.variants[3].trial);
         assert!(plan.claims.is_empty() && plan.findings.is_empty());
     }
 
     #[test]
-    fn an_arm_that_is_not_there_is_left_out() {
+    fn an_variant_that_is_not_there_is_left_out() {
         let plan = first_look(1);
-        let many = plan.arms.len();
+        let many = plan.variants.len();
         let both = interleave(&plan, &plan, &[(Some(many), 0), (Some(0), many), (Some(1), 1)], 6);
-        assert_eq!((both.arms.len(), both.scenarios.len()), (2, 1));
+        assert_eq!((both.variants.len(), both.scenarios.len()), (2, 1));
     }
 
     #[test]
-    fn an_arm_that_was_skipped_is_tried_again() {
+    fn an_variant_that_was_skipped_is_tried_again() {
         let mut plan = first_look(1);
-        plan.arms[0].skipped = Some("its runner was not built".into());
-        assert_eq!(interleave(&plan, &plan, &[(Some(0), 0)], 6).arms[0].skipped, None);
+        plan.variants[0].skipped = Some("its runner was not built".into());
+        assert_eq!(interleave(&plan, &plan, &[(Some(0), 0)], 6).variants[0].skipped, None);
     }
 }

@@ -1,11 +1,11 @@
-//! The metrics in which a scenario is judged and their confidence level, shared by the plan's block count and the
+//! The metrics in which a scenario is judged and their confidence level, shared by the plan's round count and the
 //! analysis.
 
 use litelab_stats::Confidence;
 
 use crate::metric::{Measure, Metric, Quantile, Timing};
 
-/// Metrics in which arms are judged: the first one shown. Throughput is imprecise on a busy machine, so it is
+/// Metrics in which variants are judged: the first one shown. Throughput is imprecise on a busy machine, so it is
 /// accompanied by the median latency and the CPU time, which are more precise.
 #[must_use]
 pub fn judged(shown: &[Metric]) -> Vec<Metric> {
@@ -19,7 +19,7 @@ pub fn judged(shown: &[Metric]) -> Vec<Metric> {
     judged
 }
 
-/// Confidence level of each ratio of `others` arms to their baseline in all judged metrics (Bonferroni).
+/// Confidence level of each ratio of `others` variants to their baseline in all judged metrics (Bonferroni).
 ///
 /// A single metric chosen beforehand would need no correction over metrics. But the first metric shown is throughput,
 /// which varies several times as much as the other two: a third of α in the most precise metric detects more than all

@@ -2,7 +2,7 @@
 //! performs no input or output other than reading these files.
 //!
 //! A study names workloads and profiles by file. [`library`] finds and parses them; [`resolve`] applies all
-//! inheritance, defaults, variables and expressions. The resulting [`Plan`] defines every arm completely. An error is
+//! inheritance, defaults, variables and expressions. The resulting [`Plan`] defines every variant completely. An error is
 //! one [`ModelError`]: a line with the problem, its position and the remedy.
 
 pub mod by_dialect;
@@ -35,7 +35,7 @@ pub mod zipf;
 
 pub use error::{ModelError, nearest, unknown};
 pub use metric::{Measure, Metric};
-pub use plan::{Arm, Plan, ScenarioPlan};
+pub use plan::{Plan, ScenarioPlan, Variant};
 pub use quantity::{Quantity, Scalar, Vars};
 pub use resolve::Options;
 pub use server::Server;

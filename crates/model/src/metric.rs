@@ -35,7 +35,7 @@ pub enum Timing {
     Response,
     /// Time from the scheduled to the actual start.
     Lag,
-    /// Wait for the connection or lock of the access.
+    /// Wait for the connection or lock of the sharing.
     Wait,
     /// Time until the call that executes the query returned.
     Query,

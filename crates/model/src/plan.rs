@@ -1,4 +1,4 @@
-//! Plans: resolved studies, whose arms have no defaults, inheritance or expressions. A run stores its plan, which is
+//! Plans: resolved studies, whose variants have no defaults, inheritance or expressions. A run stores its plan, which is
 //! sufficient to repeat the run.
 
 use indexmap::IndexMap;
@@ -29,23 +29,23 @@ pub struct Plan {
     pub quick: bool,
     /// Seed of the order of trials and of all generated values.
     pub seed: u64,
-    /// Relative difference below which two arms count as equivalent.
+    /// Relative difference below which two variants count as equivalent.
     pub tolerance: f64,
     /// Scenarios in the order of the file.
     pub scenarios: Vec<ScenarioPlan>,
-    /// Arms in the order of their scenarios. An arm is identified by its index in this list.
-    pub arms: Vec<Arm>,
-    /// Claims, resolved to arms.
+    /// Variants in the order of their scenarios. A variant is identified by its index in this list.
+    pub variants: Vec<Variant>,
+    /// Claims, resolved to variants.
     pub claims: Vec<ClaimPlan>,
-    /// Names of the claims whose arms `--quick` omits.
+    /// Names of the claims whose variants `--quick` omits.
     #[serde(default)]
     pub left_out: Vec<String>,
-    /// Findings, resolved to arms.
+    /// Findings, resolved to variants.
     pub findings: Vec<FindingPlan>,
-    /// Crossovers, resolved to arms.
+    /// Crossovers, resolved to variants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<CrossoverPlan>,
-    /// Drivers given on the command line in place of the study's own. An arm that its driver does not support is
+    /// Drivers given on the command line in place of the study's own. A variant that its driver does not support is
     /// skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drivers: Vec<String>,
@@ -58,13 +58,13 @@ pub struct ScenarioPlan {
     pub name: String,
     /// The question that the scenario answers.
     pub question: String,
-    /// Number of blocks: trials of each arm.
-    pub blocks: u32,
-    /// Names of the dimensions in which the arms differ.
+    /// Number of rounds: trials of each variant.
+    pub rounds: u32,
+    /// Names of the dimensions in which the variants differ.
     pub dimensions: Vec<String>,
-    /// Index of the arm that the other arms are compared with.
+    /// Index of the variant that the other variants are compared with.
     pub baseline: usize,
-    /// Metrics to show. Arms are judged by the first one.
+    /// Metrics to show. Variants are judged by the first one.
     pub metrics: Vec<Metric>,
     /// Bounds to check in every trial.
     #[serde(default)]
@@ -80,19 +80,19 @@ pub struct ScenarioPlan {
     pub timeline: u32,
 }
 
-/// One combination of all choices, run as one trial per block.
+/// One combination of all choices, run as one trial per round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Arm {
-    /// Index of the arm's scenario.
+pub struct Variant {
+    /// Index of the variant's scenario.
     pub scenario: usize,
-    /// Values of the arm in the dimensions of its scenario.
+    /// Values of the variant in the dimensions of its scenario.
     pub dimensions: IndexMap<String, Scalar>,
     /// Name of the driver as in the study: `driver` or `runner:driver`.
     pub driver: String,
     /// SQL dialect of the driver's database.
     #[serde(default)]
     pub dialect: Dialect,
-    /// Server of the arm; `None` for SQLite.
+    /// Server of the variant; `None` for SQLite.
     #[serde(default)]
     pub server: Option<Server>,
     /// Name of the profile.
@@ -128,13 +128,13 @@ pub struct Arm {
     /// Largest share of failed executions of a transaction in a role, 0 to 1. A trial with more fails.
     #[serde(default = "failed_at_most")]
     pub failed_at_most: f64,
-    /// Variables of the arm, for readers of the run.
+    /// Variables of the variant, for readers of the run.
     pub vars: Vars,
-    /// Reason for which the arm is skipped here: its runner is not built, or lacks the driver.
+    /// Reason for which the variant is skipped here: its runner is not built, or lacks the driver.
     pub skipped: Option<String>,
 }
 
-/// Default of [`Arm::failed_at_most`]. An exhausted retry or a lock timeout fails a transaction occasionally; with more
+/// Default of [`Variant::failed_at_most`]. An exhausted retry or a lock timeout fails a transaction occasionally; with more
 /// failures, throughput and latency describe only the remaining transactions.
 pub(crate) fn failed_at_most() -> f64 {
     0.01
@@ -170,7 +170,7 @@ pub struct InvariantPlan {
     pub at_most: Option<String>,
 }
 
-/// A claim, resolved to arms.
+/// A claim, resolved to variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimPlan {
     /// Name of the claim, unique in the study.
@@ -183,9 +183,9 @@ pub struct ClaimPlan {
     pub note: String,
     /// Metric to compare.
     pub metric: Metric,
-    /// Index of the arm that the claim is about.
-    pub arm: usize,
-    /// Index of the arm to compare with; `None` if the claim is about the value of `arm`.
+    /// Index of the variant that the claim is about.
+    pub variant: usize,
+    /// Index of the variant to compare with; `None` if the claim is about the value of `variant`.
     pub against: Option<usize>,
     /// Lower bound of the ratio or value, included.
     pub at_least: Option<f64>,
@@ -193,7 +193,7 @@ pub struct ClaimPlan {
     pub at_most: Option<f64>,
 }
 
-/// A sentence about the outcome, resolved to arms.
+/// A sentence about the outcome, resolved to variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingPlan {
     /// The sentence with its placeholders `{name}`.
@@ -206,35 +206,35 @@ pub struct FindingPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum FindingValuePlan {
-    /// The value of one arm.
+    /// The value of one variant.
     Value {
         /// Metric of the value.
         metric: Metric,
-        /// Index of the arm.
-        arm: usize,
+        /// Index of the variant.
+        variant: usize,
     },
-    /// The ratio of two arms.
+    /// The ratio of two variants.
     Ratio {
         /// Metric of both values.
         metric: Metric,
-        /// Index of the arm in the numerator.
-        arm: usize,
-        /// Index of the arm in the denominator.
+        /// Index of the variant in the numerator.
+        variant: usize,
+        /// Index of the variant in the denominator.
         against: usize,
     },
-    /// The best of several arms, named by its value in one dimension.
+    /// The best of several variants, named by its value in one dimension.
     Best {
         /// Metric that decides.
         metric: Metric,
-        /// Indices of the arms to choose from.
-        arms: Vec<usize>,
-        /// Dimension whose value names the best arm.
+        /// Indices of the variants to choose from.
+        variants: Vec<usize>,
+        /// Dimension whose value names the best variant.
         dimension: String,
     },
 }
 
-impl Arm {
-    /// Values of the arm in the dimensions of its scenario, such as `profile=wal-full access=pool(4)`; `only` without
+impl Variant {
+    /// Values of the variant in the dimensions of its scenario, such as `profile=wal-full sharing=pool(4)`; `only` without
     /// dimensions.
     #[must_use]
     pub fn label(&self) -> String {
@@ -255,23 +255,25 @@ impl Plan {
     /// Total number of trials.
     #[must_use]
     pub fn trials(&self) -> usize {
-        self.arms.iter().map(|arm| self.blocks_of(arm) as usize).sum()
+        self.variants.iter().map(|variant| self.rounds_of(variant) as usize).sum()
     }
 
-    /// Number of trials of an arm; 0 if it is skipped.
+    /// Number of trials of a variant; 0 if it is skipped.
     #[must_use]
-    pub fn blocks_of(&self, arm: &Arm) -> u32 {
-        self.scenarios.get(arm.scenario).filter(|_| arm.skipped.is_none()).map_or(0, |s| s.blocks)
+    pub fn rounds_of(&self, variant: &Variant) -> u32 {
+        self.scenarios.get(variant.scenario).filter(|_| variant.skipped.is_none()).map_or(0, |s| s.rounds)
     }
 
-    /// Minimum number of blocks for which a scenario's comparisons, and claims about its arms, have an interval at the
+    /// Minimum number of rounds for which a scenario's comparisons, and claims about its variants, have an interval at the
     /// level shared by all ratios; 0 if the scenario has neither.
     #[must_use]
     pub fn least_blocks(&self, scenario: usize) -> u32 {
-        let mine = |index: usize| self.arms.get(index).is_some_and(|arm| arm.scenario == scenario);
-        let run = |arm: &&Arm| arm.scenario == scenario && arm.skipped.is_none() && !arm.dimensions.contains_key(AA);
-        let ratios = self.arms.iter().filter(run).count().saturating_sub(1);
-        let claimed = self.claims.iter().any(|claim| mine(claim.arm) || claim.against.is_some_and(mine));
+        let mine = |index: usize| self.variants.get(index).is_some_and(|variant| variant.scenario == scenario);
+        let run = |variant: &&Variant| {
+            variant.scenario == scenario && variant.skipped.is_none() && !variant.dimensions.contains_key(AA)
+        };
+        let ratios = self.variants.iter().filter(run).count().saturating_sub(1);
+        let claimed = self.claims.iter().any(|claim| mine(claim.variant) || claim.against.is_some_and(mine));
         if ratios == 0 && !claimed {
             return 0;
         }
@@ -279,15 +281,15 @@ impl Plan {
         minimum_blocks(shared_confidence(ratios, &judged)) as u32
     }
 
-    /// Name of an arm in the form `scenario/label`.
+    /// Name of a variant in the form `scenario/label`.
     #[must_use]
-    pub fn arm_name(&self, index: usize) -> String {
-        match self.arms.get(index) {
-            Some(arm) => {
-                let scenario = self.scenarios.get(arm.scenario).map_or("?", |s| s.name.as_str());
-                format!("{scenario}/{}", arm.label())
+    pub fn variant_name(&self, index: usize) -> String {
+        match self.variants.get(index) {
+            Some(variant) => {
+                let scenario = self.scenarios.get(variant.scenario).map_or("?", |s| s.name.as_str());
+                format!("{scenario}/{}", variant.label())
             }
-            None => format!("arm {index}"),
+            None => format!("variant {index}"),
         }
     }
 
@@ -295,15 +297,15 @@ impl Plan {
     /// distributions.
     pub fn reseed(&mut self, seed: u64) {
         self.seed = seed;
-        for arm in &mut self.arms {
-            arm.trial.seed = seed;
+        for variant in &mut self.variants {
+            variant.trial.seed = seed;
         }
     }
 
-    /// Raises the number of blocks of every scenario to at least `blocks`.
-    pub fn raise_blocks(&mut self, blocks: u32) {
+    /// Raises the number of rounds of every scenario to at least `rounds`.
+    pub fn raise_blocks(&mut self, rounds: u32) {
         for scenario in &mut self.scenarios {
-            scenario.blocks = scenario.blocks.max(blocks);
+            scenario.rounds = scenario.rounds.max(rounds);
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::expression;
 
-/// The variables of an arm, available as `$name` in numbers and in SQL.
+/// The variables of a variant, available as `$name` in numbers and in SQL.
 pub type Vars = IndexMap<String, Scalar>;
 
 /// A scalar value of TOML.

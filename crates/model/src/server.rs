@@ -1,4 +1,4 @@
-//! Database servers that arms can run on.
+//! Database servers that variants can run on.
 
 use std::fmt;
 

@@ -29,11 +29,11 @@ pub struct Study {
     /// Source of the claims.
     #[serde(default)]
     pub source: String,
-    /// Number of blocks, that is, of trials per arm; default: 6. If arms are compared or a claim is tested, the
+    /// Number of rounds, that is, of trials per variant; default: 6. If variants are compared or a claim is tested, the
     /// intervals set a minimum: 6 for one ratio or value at 95 %, more if several ratios share the level.
     #[serde(default = "default_blocks")]
-    pub blocks: u32,
-    /// Relative difference below which two arms count as equivalent; default: 0.05.
+    pub rounds: u32,
+    /// Relative difference below which two variants count as equivalent; default: 0.05.
     #[serde(default = "default_tolerance")]
     pub tolerance: f64,
     /// Changes for `--quick`.
@@ -47,8 +47,8 @@ pub struct Study {
     pub driver: Option<String>,
     /// Default for `executor` in all scenarios.
     pub executor: Option<Executor>,
-    /// Default for `access` in all scenarios.
-    pub access: Option<String>,
+    /// Default for `sharing` in all scenarios.
+    pub sharing: Option<String>,
     /// Default for `profile` in all scenarios.
     pub profile: Option<String>,
     /// Default for `prepare` in all scenarios.
@@ -104,8 +104,8 @@ fn default_tolerance() -> f64 {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
-    /// Number of blocks.
-    pub blocks: Option<u32>,
+    /// Number of rounds.
+    pub rounds: Option<u32>,
     /// Variables, which override those of the workload, the study and the scenario.
     #[serde(default)]
     pub vars: Vars,
@@ -127,16 +127,16 @@ pub struct Scenario {
     pub driver: Option<String>,
     /// The thread or process in which database calls run; default: `threads`.
     pub executor: Option<Executor>,
-    /// Sharing of connections between workers: `per-worker`, `shared`, `pool(n)`, `write-lock`, `split(n)`,
-    /// `group-commit(n)`; default: `per-worker`.
-    pub access: Option<String>,
+    /// Sharing of connections between workers: `own-connection`, `one-connection`, `pool(n)`, `app-lock`, `writer-readers(n)`,
+    /// `group-commit(n)`; default: `own-connection`.
+    pub sharing: Option<String>,
     /// Name or path of a profile; default: `wal-normal`, on a server `as-it-comes`.
     pub profile: Option<String>,
     /// Whether statements are prepared once per connection (true) or at each execution (false); default: true.
     pub prepare: Option<bool>,
     /// Location of the database: `file`, `memory` or `memory-shared`; default: `file`.
     pub location: Option<Location>,
-    /// Name of a schema variant of the workload; default: `default`, the workload's main schema.
+    /// Name of a alternative schema of the workload; default: `default`, the workload's main schema.
     pub schema: Option<String>,
     /// Server for drivers of database servers; default: `postgres` for PostgreSQL drivers, `mariadb` for MySQL drivers.
     pub server: Option<Server>,
@@ -155,8 +155,8 @@ pub struct Scenario {
     /// Largest share of executions of a transaction in a role, 0 to 1, that fail after the last retry. A trial with
     /// more fails. Default: 0.01.
     pub failed_at_most: Option<Quantity>,
-    /// Number of blocks; default: that of the study.
-    pub blocks: Option<u32>,
+    /// Number of rounds; default: that of the study.
+    pub rounds: Option<u32>,
     /// Options of the driver, by its own names. `$name` is replaced by a variable.
     #[serde(default)]
     pub options: IndexMap<String, Scalar>,
@@ -169,30 +169,30 @@ pub struct Scenario {
     /// Groups of workers by name, each with its transactions and load.
     #[serde(rename = "role")]
     pub roles: IndexMap<String, RoleSpec>,
-    /// Dimensions with their values; the arms are all combinations. A dimension is a key of this table (`profile`,
-    /// `access`, …), `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`,
+    /// Dimensions with their values; the variants are all combinations. A dimension is a key of this table (`profile`,
+    /// `sharing`, …), `workers` (of the only role) or `ROLE.workers`, `ROLE.rate`, `pragma.NAME`, `setting.NAME`,
     /// `option.NAME`, or a variable.
     #[serde(default)]
     pub vary: IndexMap<String, OneOrMany<Scalar>>,
-    /// Choices that belong together (a driver, its profile, its server), each a table of dimensions. The arms combine
+    /// Choices that belong together (a driver, its profile, its server), each a table of dimensions. The variants combine
     /// each of them with all combinations of `vary`.
     #[serde(default, rename = "setup")]
     pub setups: Vec<IndexMap<String, Scalar>>,
-    /// Additional arms, each a table of dimensions.
-    #[serde(default, rename = "arm")]
-    pub arms: Vec<IndexMap<String, Scalar>>,
+    /// Additional variants, each a table of dimensions.
+    #[serde(default, rename = "variant")]
+    pub variants: Vec<IndexMap<String, Scalar>>,
     /// Combinations to omit, each a table of dimensions that must all match.
     #[serde(default)]
     pub without: Vec<IndexMap<String, Scalar>>,
-    /// The arm that the others are compared with, a table of dimensions; default: the first arm.
+    /// The variant that the others are compared with, a table of dimensions; default: the first variant.
     pub baseline: Option<IndexMap<String, Scalar>>,
-    /// Metrics to show. Arms are judged by the first one.
+    /// Metrics to show. Variants are judged by the first one.
     #[serde(default)]
     pub metrics: Vec<String>,
     /// Dimension of integers over which the Universal Scalability Law is fitted to the throughput; default: no fit.
     pub usl: Option<String>,
     /// Whether to show the mean effect of each choice over all other choices, and the interactions of two choices. The
-    /// arms must be all combinations.
+    /// variants must be all combinations.
     #[serde(default)]
     pub effects: bool,
     /// Number of time windows of equal length in which trials are shown; default: none.
@@ -218,8 +218,8 @@ pub struct Scenario {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuickScenario {
-    /// Number of blocks.
-    pub blocks: Option<u32>,
+    /// Number of rounds.
+    pub rounds: Option<u32>,
     /// Variables, which override all others except those of the command line.
     #[serde(default)]
     pub vars: Vars,

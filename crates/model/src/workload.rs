@@ -50,7 +50,7 @@ pub struct SchemaSpec {
     pub sql: ByDialect<String>,
     /// Alternative schemas by name; the dimension `schema` selects one.
     #[serde(default)]
-    pub variant: IndexMap<String, ByDialect<String>>,
+    pub alternative: IndexMap<String, ByDialect<String>>,
 }
 
 /// Rows present before the trial starts. The core creates them once per run; every trial gets its own copy.

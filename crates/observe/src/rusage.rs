@@ -28,9 +28,9 @@ pub struct ResourceUsage {
     /// Involuntary context switches.
     pub involuntary_switches: u64,
     /// Reads from storage, in units of 512 bytes on Linux, as a number of operations elsewhere.
-    pub blocks_in: u64,
+    pub rounds_in: u64,
     /// Writes to storage, in the same units.
-    pub blocks_out: u64,
+    pub rounds_out: u64,
 }
 
 /// Exit of a child.
@@ -53,7 +53,7 @@ pub struct MeasuredChild {
 }
 
 impl MeasuredChild {
-    /// Takes ownership of a child that has not been reaped. Take its pipes before, or access them through
+    /// Takes ownership of a child that has not been reaped. Take its pipes before, or sharing them through
     /// [`MeasuredChild::pipes`].
     #[must_use]
     pub fn new(child: Child) -> Self {
@@ -181,8 +181,8 @@ fn from_c(usage: &libc::rusage) -> ResourceUsage {
         max_rss_bytes: count(usage.ru_maxrss) * rss_unit,
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
-        blocks_in: count(usage.ru_inblock),
-        blocks_out: count(usage.ru_oublock),
+        rounds_in: count(usage.ru_inblock),
+        rounds_out: count(usage.ru_oublock),
     }
 }
 

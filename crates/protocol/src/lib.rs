@@ -28,11 +28,11 @@ pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
 pub use dialect::Dialect;
 pub use invocation::{Interface, Invocation};
 pub use message::{
-    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Line, Operation,
+    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Message, Operation,
     Ready, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
 pub use trial::{
-    Access, Arrivals, Connection, Database, Executor, Load, Order, Prepare, Retry, Role, Setting, Step, Trial, Until,
+    Arrivals, Connection, Database, Executor, Load, Order, Prepare, Retry, Role, Setting, Sharing, Step, Trial, Until,
 };
 pub use value::Value;

@@ -16,7 +16,7 @@ use crate::value::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "type")]
-pub enum Line {
+pub enum Message {
     /// All connections are open and their settings applied; the runner waits for a line `{"type":"go"}`.
     Ready(Ready),
     /// Progress since the previous tick.
@@ -158,7 +158,7 @@ pub struct Operation {
     /// transactions.
     pub service: Histogram,
     /// Further latencies of the `measured` transactions by name, in nanoseconds. `wait`: part of the service time before
-    /// the worker held the connection or lock of its access; only if workers share connections or a lock. `response`:
+    /// the worker held the connection or lock of its sharing; only if workers share connections or a lock. `response`:
     /// from the scheduled start until the commit returns, and `lag`: from the scheduled to the actual start; open load
     /// only. `query`: from the start of the service time until the call that executes the first fetching statement
     /// returned, and `first_row`: until the columns of its first row were read; only with `timed_rows`.
@@ -274,8 +274,8 @@ pub struct DriverDescription {
     pub version: String,
     /// The SQLite build that the driver uses; absent for a driver without SQLite.
     pub sqlite: Option<SqliteBuild>,
-    /// Supported accesses by their [`crate::Access::kind`].
-    pub accesses: Vec<String>,
+    /// Supported kinds of sharing by their [`crate::Sharing::kind`].
+    pub sharings: Vec<String>,
     /// Supported executors.
     pub executors: Vec<Executor>,
     /// The interface of a library in place of SQL: statements of its transactions are [`crate::Invocation`]s. Absent for

@@ -13,7 +13,7 @@ pub struct Transaction {
     pub name: String,
     /// The statement that opens the transaction; [`Begin::None`] leaves each statement to autocommit.
     pub begin: Begin,
-    /// Whether any statement writes, as `sqlite3_stmt_readonly` reports it. The accesses `write-lock`, `split` and
+    /// Whether any statement writes, as `sqlite3_stmt_readonly` reports it. The kinds of sharing `app-lock`, `writer-readers` and
     /// `group-commit` depend on it.
     pub writes: bool,
     /// Pause after `begin` in microseconds; locks are kept.

@@ -24,7 +24,7 @@ pub struct Trial {
     /// The thread or process in which database calls run.
     pub executor: Executor,
     /// Sharing of connections between workers.
-    pub access: Access,
+    pub sharing: Sharing,
     /// Databases of the trial, at least one. Every database has all roles with all their workers.
     pub databases: Vec<Database>,
     /// Settings and options of each connection.
@@ -73,24 +73,24 @@ pub enum Executor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Access {
+pub enum Sharing {
     /// Each worker has its own connection.
-    PerWorker,
+    OwnConnection,
     /// All workers share one connection, which runs one transaction at a time.
-    Shared,
+    OneConnection,
     /// A pool of `connections` connections; a worker holds one for the length of a transaction.
     Pool {
         /// Size of the pool, at least 1.
         connections: u32,
     },
     /// Each worker has its own connection, and a writing transaction holds one lock of the process.
-    WriteLock,
+    AppLock,
     /// One connection for writing transactions, `readers` connections for read-only ones.
-    Split {
+    WriterReaders {
         /// Number of reading connections, at least 1.
         readers: u32,
     },
-    /// Connections as in [`Access::Split`]; the writer commits all pending transactions in one transaction.
+    /// Connections as in [`Sharing::WriterReaders`]; the writer commits all pending transactions in one transaction.
     GroupCommit {
         /// Number of reading connections, at least 1.
         readers: u32,
@@ -326,26 +326,26 @@ impl FromStr for Executor {
     }
 }
 
-impl Access {
+impl Sharing {
     /// The name without its number, as a runner's `describe` lists it.
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {
-            Self::PerWorker => "per-worker",
-            Self::Shared => "shared",
+            Self::OwnConnection => "own-connection",
+            Self::OneConnection => "one-connection",
             Self::Pool { .. } => "pool",
-            Self::WriteLock => "write-lock",
-            Self::Split { .. } => "split",
+            Self::AppLock => "app-lock",
+            Self::WriterReaders { .. } => "writer-readers",
             Self::GroupCommit { .. } => "group-commit",
         }
     }
 }
 
-impl fmt::Display for Access {
+impl fmt::Display for Sharing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pool { connections: n } => write!(f, "pool({n})"),
-            Self::Split { readers: n } => write!(f, "split({n})"),
+            Self::WriterReaders { readers: n } => write!(f, "writer-readers({n})"),
             Self::GroupCommit { readers: n } => write!(f, "group-commit({n})"),
             other => f.write_str(other.kind()),
         }
@@ -355,35 +355,35 @@ impl fmt::Display for Access {
 /// Limit of the connections of a pool or of split readers: each has its own page cache and file handles.
 const MAX_CONNECTIONS: u32 = 1024;
 
-impl FromStr for Access {
+impl FromStr for Sharing {
     type Err = String;
-    /// Accepts `per-worker`, `shared`, `write-lock`, `pool(4)`, `split` (one reading connection) or `split(4)`, and
-    /// `group-commit` in the forms of `split`.
+    /// Accepts `own-connection`, `one-connection`, `app-lock`, `pool(4)`, `writer-readers` (one reading connection) or `writer-readers(4)`, and
+    /// `group-commit` in the forms of `writer-readers`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, number) = match text.split_once('(') {
             None => (text.trim(), None),
             Some((kind, rest)) => {
-                let inner = rest.strip_suffix(')').ok_or_else(|| format!("access `{text}`: `)` is missing"))?;
-                let n: u32 = inner.trim().parse().map_err(|_| format!("access `{text}`: `{inner}` is no number"))?;
+                let inner = rest.strip_suffix(')').ok_or_else(|| format!("sharing `{text}`: `)` is missing"))?;
+                let n: u32 = inner.trim().parse().map_err(|_| format!("sharing `{text}`: `{inner}` is no number"))?;
                 if !(1..=MAX_CONNECTIONS).contains(&n) {
-                    return Err(format!("access `{text}`: allowed is 1 to {MAX_CONNECTIONS} connections"));
+                    return Err(format!("sharing `{text}`: allowed is 1 to {MAX_CONNECTIONS} connections"));
                 }
                 (kind.trim(), Some(n))
             }
         };
         match (kind, number) {
-            ("per-worker", None) => Ok(Self::PerWorker),
-            ("shared", None) => Ok(Self::Shared),
-            ("write-lock", None) => Ok(Self::WriteLock),
+            ("own-connection", None) => Ok(Self::OwnConnection),
+            ("one-connection", None) => Ok(Self::OneConnection),
+            ("app-lock", None) => Ok(Self::AppLock),
             ("pool", Some(connections)) => Ok(Self::Pool { connections }),
-            ("pool", None) => Err("access `pool` needs its size, as in `pool(4)`".into()),
-            ("split", n) => Ok(Self::Split { readers: n.unwrap_or(1) }),
+            ("pool", None) => Err("sharing `pool` needs its size, as in `pool(4)`".into()),
+            ("writer-readers", n) => Ok(Self::WriterReaders { readers: n.unwrap_or(1) }),
             ("group-commit", n) => Ok(Self::GroupCommit { readers: n.unwrap_or(1) }),
-            ("per-worker" | "shared" | "write-lock", Some(_)) => {
-                Err(format!("access `{kind}` takes no number: write `{kind}`"))
+            ("own-connection" | "one-connection" | "app-lock", Some(_)) => {
+                Err(format!("sharing `{kind}` takes no number: write `{kind}`"))
             }
             _ => Err(format!(
-                "access `{text}` is none of per-worker, shared, pool(n), write-lock, split(n), group-commit(n)"
+                "sharing `{text}` is none of own-connection, shared, pool(n), app-lock, writer-readers(n), group-commit(n)"
             )),
         }
     }

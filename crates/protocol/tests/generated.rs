@@ -6,7 +6,7 @@ use std::path::Path;
 use litelab_protocol::draw::Drawer;
 use litelab_protocol::generator::{Stream, fnv1a64};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Description, Inspect, Inspection, Line, Param, Source, Table, Trial};
+use litelab_protocol::{Description, Inspect, Inspection, Message, Param, Source, Table, Trial};
 use serde_json::{Value, json};
 
 fn check(name: &str, now: &Value) {
@@ -23,7 +23,7 @@ fn check(name: &str, now: &Value) {
 fn schemas_are_current() {
     for (name, schema) in [
         ("trial", schemars::schema_for!(Trial)),
-        ("line", schemars::schema_for!(Line)),
+        ("line", schemars::schema_for!(Message)),
         ("description", schemars::schema_for!(Description)),
         ("inspect", schemars::schema_for!(Inspect)),
         ("inspection", schemars::schema_for!(Inspection)),

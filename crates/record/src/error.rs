@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_no_bad_input_and_names_the_run_file() {
         let full = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None);
-        let error = RecordError::sqlite("write the block to it", Path::new("r.db"), &full);
+        let error = RecordError::sqlite("write the round to it", Path::new("r.db"), &full);
         assert!(!error.is_bad_input());
         let text = error.to_string();
         assert!(

@@ -5,10 +5,10 @@
 //! | [`outcome`] | outcome of a trial: evidence, time series, or reason of failure |
 //! | [`measure`] | each metric, computed from that evidence |
 //! | [`calibration`] | precision of a host and its disk |
-//! | [`stacks`] | call stacks of an arm |
+//! | [`stacks`] | call stacks of a variant |
 //! | [`environment`] | host environment, as observed by `litelab-observe` |
 //!
-//! [`Recorder`] writes the file and [`RunFile`] reads it. Each block is one commit, in rollback-journal mode with
+//! [`Recorder`] writes the file and [`RunFile`] reads it. Each round is one commit, in rollback-journal mode with
 //! `synchronous = EXTRA`, so that the file is complete without a log at any time: a killed run is a shorter valid run.
 
 pub mod calibration;
@@ -45,26 +45,26 @@ CREATE TABLE runner(
   name        TEXT PRIMARY KEY,
   description TEXT NOT NULL  -- Description
 ) WITHOUT ROWID;
-CREATE TABLE block(
+CREATE TABLE round(
   scenario INTEGER NOT NULL,  -- index into the plan's scenarios
   number   INTEGER NOT NULL,  -- from 0
   started  TEXT NOT NULL,
   finished TEXT NOT NULL,
-  load     TEXT NOT NULL,  -- LoadWindow of the block
+  load     TEXT NOT NULL,  -- LoadWindow of the round
   PRIMARY KEY (scenario, number)
 ) WITHOUT ROWID;
 CREATE TABLE trial(
   id          INTEGER PRIMARY KEY,
   scenario    INTEGER NOT NULL,
-  block       INTEGER NOT NULL,
-  arm         INTEGER NOT NULL,  -- index into the plan's arms
-  position    INTEGER NOT NULL,  -- place in the order of its block
+  round       INTEGER NOT NULL,
+  variant         INTEGER NOT NULL,  -- index into the plan's variants
+  position    INTEGER NOT NULL,  -- place in the order of its round
   started     TEXT NOT NULL,
   seconds     REAL NOT NULL,     -- copying and checking included
   measurement TEXT,              -- Measurement, or
   failure     TEXT,              -- Failure
-  FOREIGN KEY (scenario, block) REFERENCES block(scenario, number),
-  UNIQUE (block, arm),
+  FOREIGN KEY (scenario, round) REFERENCES round(scenario, number),
+  UNIQUE (round, variant),
   CHECK ((measurement IS NULL) <> (failure IS NULL))
 );
 CREATE TABLE series(
@@ -80,12 +80,12 @@ CREATE TABLE calibration(
 ";
 
 /// Names that must be tables when a run is read: a query of a view may never end.
-pub(crate) const TABLES: [&str; 7] = ["run", "runner", "block", "trial", "series", "calibration", "flame"];
+pub(crate) const TABLES: [&str; 7] = ["run", "runner", "round", "trial", "series", "calibration", "flame"];
 
 /// Table created with the first call stacks. Run files without call stacks do not have it.
 pub(crate) const FLAME: &str = "
 CREATE TABLE IF NOT EXISTS flame(
-  arm    INTEGER PRIMARY KEY,  -- index into the plan's arms
+  variant    INTEGER PRIMARY KEY,  -- index into the plan's variants
   hertz  INTEGER NOT NULL,     -- samples per second of CPU time
   folded BLOB NOT NULL         -- lines of `thread;function;function samples`, compressed by zlib
 );

@@ -10,11 +10,11 @@ use litelab_observe::{Sample, Summary};
 /// A completed trial, measured or failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialRecord {
-    /// Block number, from 0.
-    pub block: u32,
-    /// Index of the arm in the plan.
-    pub arm: usize,
-    /// Position in the order of its block, from 0.
+    /// Round number, from 0.
+    pub round: u32,
+    /// Index of the variant in the plan.
+    pub variant: usize,
+    /// Position in the order of its round, from 0.
     pub position: u32,
     /// Start time in UTC, ISO 8601.
     pub started: String,
@@ -91,7 +91,7 @@ pub struct Measurement {
     pub content: BTreeMap<String, String>,
     /// Flags to print next to the numbers.
     pub flags: Vec<Flag>,
-    /// Result of the search, if the arm has one; all other fields then belong to the last trial at the rate found.
+    /// Result of the search, if the variant has one; all other fields then belong to the last trial at the rate found.
     #[serde(default)]
     pub search: Option<SearchOutcome>,
     /// Whether the database was on a server: then its files were not observed, and CPU and memory are those of the

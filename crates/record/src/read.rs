@@ -22,7 +22,7 @@ use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
-/// Limit on the size in bytes of an arm's folded stacks; litelab stores far less.
+/// Limit on the size in bytes of a variant's folded stacks; litelab stores far less.
 const FOLDED_AT_MOST: u64 = 16 << 20;
 
 /// A run file, opened read-only.
@@ -42,7 +42,7 @@ pub struct RunInfo {
     pub litelab: String,
     /// Start time in UTC.
     pub created: String,
-    /// End time of the last block; `None` if the run is incomplete.
+    /// End time of the last round; `None` if the run is incomplete.
     pub finished: Option<String>,
     /// Absolute directory of the trials' databases; `None` in run files of older versions.
     pub directory: Option<PathBuf>,
@@ -58,15 +58,15 @@ pub struct RunInfo {
     pub builds: BTreeMap<String, String>,
     /// Servers used by the run.
     pub servers: BTreeMap<Server, ServerRecord>,
-    /// Number of complete blocks of each scenario in the plan.
+    /// Number of complete rounds of each scenario in the plan.
     pub done: Vec<u32>,
-    /// Machine load of each block.
+    /// Machine load of each round.
     pub loads: Vec<LoadWindow>,
     /// Cost of the harness, one entry per no-op trial.
     pub calibrations: Vec<Calibration>,
     /// Calibration of the host, if it existed when the run began.
     pub host: Option<StoredCalibration>,
-    /// Call stacks by arm (`--flame`).
+    /// Call stacks by variant (`--flame`).
     pub stacks: BTreeMap<usize, Stacks>,
 }
 
@@ -91,9 +91,9 @@ pub struct StoredTrial {
 }
 
 impl RunInfo {
-    /// Largest number of complete blocks of any scenario.
+    /// Largest number of complete rounds of any scenario.
     #[must_use]
-    pub fn blocks(&self) -> u32 {
+    pub fn rounds(&self) -> u32 {
         self.done.iter().copied().max().unwrap_or_default()
     }
 }
@@ -189,10 +189,10 @@ impl RunFile {
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
         };
         let runners = texts("SELECT description FROM runner ORDER BY name").map_err(self.fail("read"))?;
-        let loads = texts("SELECT load FROM block ORDER BY started").map_err(self.fail("read"))?;
+        let loads = texts("SELECT load FROM round ORDER BY started").map_err(self.fail("read"))?;
         let plan: Plan = self.parse("plan", &self.need("plan")?)?;
         let count = |scenario: usize| -> rusqlite::Result<u32> {
-            let sql = "SELECT count(*) FROM block WHERE scenario = ?1";
+            let sql = "SELECT count(*) FROM round WHERE scenario = ?1";
             self.connection.query_row(sql, [scenario as i64], |row| row.get(0))
         };
         let done = (0..plan.scenarios.len()).map(count).collect::<Result<_, _>>().map_err(self.fail("read"))?;
@@ -234,12 +234,12 @@ impl RunFile {
         if !self.connection.table_exists(None, "flame")? {
             return Ok(BTreeMap::new());
         }
-        let mut statement = self.connection.prepare("SELECT arm, hertz, folded FROM flame ORDER BY arm")?;
+        let mut statement = self.connection.prepare("SELECT variant, hertz, folded FROM flame ORDER BY variant")?;
         let rows = statement.query_map([], |row| {
-            let (arm, hertz, folded): (i64, u32, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (variant, hertz, folded): (i64, u32, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let mut text = String::new();
             let whole = ZlibDecoder::new(folded.as_slice()).take(FOLDED_AT_MOST).read_to_string(&mut text);
-            Ok(whole.ok().map(|_| (arm as usize, Stacks::parse(&text, hertz))))
+            Ok(whole.ok().map(|_| (variant as usize, Stacks::parse(&text, hertz))))
         })?;
         Ok(rows.filter_map(Result::ok).flatten().collect())
     }
@@ -252,7 +252,9 @@ impl RunFile {
         keep_freed_memory();
         let mut statement = self
             .connection
-            .prepare("SELECT id, block, arm, position, started, seconds, measurement, failure FROM trial ORDER BY id")
+            .prepare(
+                "SELECT id, round, variant, position, started, seconds, measurement, failure FROM trial ORDER BY id",
+            )
             .map_err(self.fail("read"))?;
         let mut rows = statement.query([]).map_err(self.fail("read"))?;
         loop {
@@ -260,10 +262,10 @@ impl RunFile {
             let Some(row) = rows.next().map_err(self.fail("read"))? else { break };
             let read = || -> rusqlite::Result<_> {
                 let (measurement, failure): (Option<String>, Option<String>) = (row.get(6)?, row.get(7)?);
-                let arm: i64 = row.get(2)?;
-                Ok((row.get(0)?, row.get(1)?, arm, row.get(3)?, row.get(4)?, row.get(5)?, measurement, failure))
+                let variant: i64 = row.get(2)?;
+                Ok((row.get(0)?, row.get(1)?, variant, row.get(3)?, row.get(4)?, row.get(5)?, measurement, failure))
             };
-            let (id, block, arm, position, started, seconds, measurement, failure) =
+            let (id, round, variant, position, started, seconds, measurement, failure) =
                 read().map_err(self.fail("read"))?;
             let outcome = match (measurement, failure) {
                 (Some(text), _) => Outcome::Measured(self.parse("measurement", &text)?),
@@ -272,7 +274,7 @@ impl RunFile {
                     return Err(RecordError::BadInput(format!("{}: trial {id} is empty", self.path.display())));
                 }
             };
-            let record = TrialRecord { block, arm: arm as usize, position, started, seconds, outcome };
+            let record = TrialRecord { round, variant: variant as usize, position, started, seconds, outcome };
             each(StoredTrial { id, record })?;
         }
         Ok(())

@@ -186,11 +186,11 @@ impl Recorder {
         })
     }
 
-    /// Stores a completed block of a scenario in one transaction.
+    /// Stores a completed round of a scenario in one transaction.
     ///
     /// # Errors
-    /// If the file cannot be written; then it contains no part of the block.
-    pub fn block(
+    /// If the file cannot be written; then it contains no part of the round.
+    pub fn round(
         &mut self,
         (scenario, number): (usize, u32),
         started: &str,
@@ -209,17 +209,17 @@ impl Recorder {
         let write = |connection: &mut Connection| -> rusqlite::Result<()> {
             let transaction = connection.transaction()?;
             transaction.execute(
-                "INSERT INTO block(scenario, number, started, finished, load) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO round(scenario, number, started, finished, load) VALUES (?1, ?2, ?3, ?4, ?5)",
                 params![scenario as i64, number, started, now(), load],
             )?;
             for (record, measurement, failure, series) in &rows {
                 transaction.execute(
-                    "INSERT INTO trial(scenario, block, arm, position, started, seconds, measurement, failure) \
+                    "INSERT INTO trial(scenario, round, variant, position, started, seconds, measurement, failure) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     params![
                         scenario as i64,
-                        record.block,
-                        record.arm as i64,
+                        record.round,
+                        record.variant as i64,
                         record.position,
                         record.started,
                         record.seconds,
@@ -232,7 +232,7 @@ impl Recorder {
             }
             transaction.commit()
         };
-        write(&mut self.connection).map_err(|e| RecordError::sqlite("write the block to it", &self.path, &e))
+        write(&mut self.connection).map_err(|e| RecordError::sqlite("write the round to it", &self.path, &e))
     }
 
     /// Marks the run as complete; a second call keeps the first time.
@@ -245,11 +245,11 @@ impl Recorder {
         })
     }
 
-    /// Stores an arm's call stacks.
+    /// Stores a variant's call stacks.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn stacks(&self, arm: usize, stacks: &Stacks) -> Result<(), RecordError> {
+    pub fn stacks(&self, variant: usize, stacks: &Stacks) -> Result<(), RecordError> {
         let mut folded = ZlibEncoder::new(Vec::new(), Compression::best());
         // Writing to memory cannot fail.
         let folded = folded.write_all(stacks.folded().as_bytes()).and_then(|()| folded.finish());
@@ -257,8 +257,8 @@ impl Recorder {
         self.execute("write", |c| {
             c.execute_batch(FLAME)?;
             c.execute(
-                "INSERT OR REPLACE INTO flame(arm, hertz, folded) VALUES (?1, ?2, ?3)",
-                params![arm as i64, stacks.hertz, folded],
+                "INSERT OR REPLACE INTO flame(variant, hertz, folded) VALUES (?1, ?2, ?3)",
+                params![variant as i64, stacks.hertz, folded],
             )
             .map(|_| ())
         })

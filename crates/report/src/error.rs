@@ -10,23 +10,23 @@ pub enum ReportError {
     /// The run file cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A trial names an arm that the plan does not have.
-    #[error("the run file is damaged: a trial is of arm {arm}, and the plan has {arms} arms")]
+    /// A trial names a variant that the plan does not have.
+    #[error("the run file is damaged: a trial is of variant {variant}, and the plan has {variants} variants")]
     Damaged {
-        /// Index of the arm that the trial names.
-        arm: usize,
-        /// Number of arms of the plan.
-        arms: usize,
+        /// Index of the variant that the trial names.
+        variant: usize,
+        /// Number of variants of the plan.
+        variants: usize,
     },
     /// Two runs cannot be compared.
     #[error("these runs are not alike: {}; compare runs of the same machine and builds, or allow it with --allow-unlike={}", list(.0), kinds(.0))]
     Unlike(Vec<Difference>),
-    /// Two runs have no arm in common.
-    #[error("these runs have no arm in common: compare runs of the same study, or name two arms of one run")]
+    /// Two runs have no variant in common.
+    #[error("these runs have no variant in common: compare runs of the same study, or name two variants of one run")]
     NothingInCommon,
-    /// A selector does not select one arm.
+    /// A selector does not select one variant.
     #[error("{0}")]
-    Arm(String),
+    Variant(String),
     /// A tolerance is not a usable fraction.
     #[error("a tolerance of {0} makes no sense: give a fraction such as 0.05")]
     Tolerance(f64),

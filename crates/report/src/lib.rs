@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`analysis`] | from trials to estimates, comparisons, verdicts, claims and findings |
 //! | [`calibration`] | noise of a host, and its consequence for a study |
-//! | [`mod@compare`] | comparison of two runs, or of two arms of one run; verdicts of a repeated study |
-//! | [`mod@pivot`] | arms of a run as tables by dimensions that the user names |
+//! | [`mod@compare`] | comparison of two runs, or of two variants of one run; verdicts of a repeated study |
+//! | [`mod@pivot`] | variants of a run as tables by dimensions that the user names |
 //! | `chart` | static pictures (SVG) of plain data |
 //! | [`document`] | an analysis as words and tables, independent of the format |
 //! | [`terminal`] | a document as text for a terminal |
@@ -31,7 +31,7 @@ pub mod terminal;
 
 pub use analysis::{Analysis, Collector, analyse, analyse_with};
 pub use compare::{
-    Change, CompareOptions, Comparison, Repetition, Side, compare, compare_arms, repetition, select_arm,
+    Change, CompareOptions, Comparison, Repetition, Side, compare, compare_variants, repetition, select_variant,
 };
 pub use error::ReportError;
 pub use pivot::{Pivot, PivotOptions, pivot};

@@ -132,7 +132,7 @@ impl Shared {
     }
 }
 
-/// Formats an estimate as [`estimate`] does, but for a sentence: `1.34 ms (an interval needs ≥ 6 blocks)`.
+/// Formats an estimate as [`estimate`] does, but for a sentence: `1.34 ms (an interval needs ≥ 6 rounds)`.
 #[must_use]
 pub fn sentence(of: &Estimate, unit: Unit) -> String {
     match of.interval() {
@@ -158,10 +158,10 @@ pub fn ratio(estimate: &Estimate) -> Option<String> {
     estimate.value.is_finite().then(|| format!("{value}{} [{low}, {high}]", scale.after))
 }
 
-/// Text in place of an interval: `needs ≥ 6 blocks`.
+/// Text in place of an interval: `needs ≥ 6 rounds`.
 #[must_use]
 pub fn needs(estimate: &Estimate) -> String {
-    format!("needs ≥ {} blocks", estimate.needs().unwrap_or(estimate.n + 1))
+    format!("needs ≥ {} rounds", estimate.needs().unwrap_or(estimate.n + 1))
 }
 
 /// Formats a bound of a claim: a value in the metric's unit, or a bare number for a ratio (only measured ratios have a
@@ -207,7 +207,7 @@ pub fn age(seconds: u64) -> String {
     }
 }
 
-/// Formats a number with its noun: `1 block`, `12 blocks`.
+/// Formats a number with its noun: `1 round`, `12 rounds`.
 #[must_use]
 pub fn counted(n: impl Into<u64>, noun: &str) -> String {
     match n.into() {
@@ -352,9 +352,9 @@ mod tests {
         assert_eq!(ratio(&known(1.0, 1.0, 1.0)).as_deref(), Some("1.00× [1.00, 1.00]"));
         let few = Estimate { value: 1.34, n: 4, bounds: Bounds::NeedsAtLeast(6) };
         assert_eq!(ratio(&few), None);
-        assert_eq!(needs(&few), "needs ≥ 6 blocks");
+        assert_eq!(needs(&few), "needs ≥ 6 rounds");
         assert_eq!(estimate(&few, Unit::Nanos), "1.34 ns [?]");
-        assert_eq!(sentence(&few, Unit::Nanos), "1.34 ns (an interval needs ≥ 6 blocks)");
+        assert_eq!(sentence(&few, Unit::Nanos), "1.34 ns (an interval needs ≥ 6 rounds)");
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(percent(0.05), "5 %");
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(percent(0.0), "0 %");
-        assert_eq!(counted(1_u32, "block"), "1 block");
-        assert_eq!(counted(0_u32, "block"), "0 blocks");
+        assert_eq!(counted(1_u32, "round"), "1 round");
+        assert_eq!(counted(0_u32, "round"), "0 rounds");
     }
 }

@@ -9,36 +9,36 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::plan::{arm, empty, outcome, scenario, text};
+use common::plan::{empty, outcome, scenario, text, variant};
 use common::{Gives, record};
 use litelab_model::Plan;
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::{Style, analyse, html, show};
 
-fn plan(arms: usize, blocks: u32) -> Plan {
-    let arms = (0..arms).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
-    Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput", "p50", "p99"])], arms, ..empty() }
+fn plan(variants: usize, rounds: u32) -> Plan {
+    let variants = (0..variants).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
+    Plan { scenarios: vec![scenario("s", rounds, &["profile"], 0, &["throughput", "p50", "p99"])], variants, ..empty() }
 }
 
-/// Outcomes of the study's baseline and of its noisiest arm.
-fn trial(block: u32, arm: usize) -> Option<Gives> {
-    outcome(block, if arm.is_multiple_of(2) { 0 } else { 2 })
+/// Outcomes of the study's baseline and of its noisiest variant.
+fn trial(round: u32, variant: usize) -> Option<Gives> {
+    outcome(round, if variant.is_multiple_of(2) { 0 } else { 2 })
 }
 
-fn recorded(directory: &std::path::Path, arms: usize, blocks: u32) -> (RunFile, RunInfo) {
-    record(&directory.join("run.db"), &plan(arms, blocks), |_| (), trial)
+fn recorded(directory: &std::path::Path, variants: usize, rounds: u32) -> (RunFile, RunInfo) {
+    record(&directory.join("run.db"), &plan(variants, rounds), |_| (), trial)
 }
 
 #[test]
-fn an_arm_grows_by_one_number_per_metric_and_trial() {
+fn an_variant_grows_by_one_number_per_metric_and_trial() {
     let directory = tempfile::tempdir().unwrap();
     let (file, info) = recorded(directory.path(), 3, 60);
     let analysis = analyse(&file, &info).unwrap();
     let measures = litelab_model::Metric::names().count();
-    for arm in &analysis.arms {
-        assert!(arm.metrics.len() <= measures);
-        assert!(arm.metrics.values().all(|values| values.by_block.len() <= 60));
-        assert_eq!(arm.measured, 60);
+    for variant in &analysis.variants {
+        assert!(variant.metrics.len() <= measures);
+        assert!(variant.metrics.values().all(|values| values.by_block.len() <= 60));
+        assert_eq!(variant.measured, 60);
     }
 }
 

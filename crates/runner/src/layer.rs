@@ -1,4 +1,4 @@
-//! Access `group-commit`: `onewriter`, whose connections are opened with the PRAGMAs of the profile.
+//! Sharing `group-commit`: `onewriter`, whose connections are opened with the PRAGMAs of the profile.
 
 use std::sync::Arc;
 

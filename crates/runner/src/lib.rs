@@ -2,7 +2,7 @@
 //! reference, on async-sqlite, which is built on the same release of it, and on the SQLite inside, called from C.
 //! `docs/PROTOCOL.md` is its contract; everything except the drivers is in `crates/harness`.
 //!
-//! [`statement`] is the driver `rusqlite`. [`layer`] is access `group-commit`: `onewriter` over the same library.
+//! [`statement`] is the driver `rusqlite`. [`layer`] is sharing `group-commit`: `onewriter` over the same library.
 //! [`async_sqlite`] is a library with one thread for each connection. [`c`] is the driver in C.
 
 mod async_sqlite;
@@ -34,9 +34,9 @@ pub fn main(verb: Option<&str>) -> ExitCode {
         std::process::abort();
     }));
     let rusqlite = Driver::new::<Rusqlite>("rusqlite", || about("rusqlite")).group_commit::<Layer>();
-    let accesses = &["per-worker", "shared", "pool", "write-lock", "split"];
+    let sharings = &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
     let async_sqlite =
-        Driver::library::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], accesses);
+        Driver::library::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], sharings);
     // The library of the driver `c` is SQLite itself.
     let c = Driver::new::<C>("c", || {
         let sqlite = connect::build().map_err(fault)?;

@@ -86,8 +86,8 @@ pub enum ClaimVerdict {
     Contradicted,
     /// The interval lies partly within the range, or there is none.
     Inconclusive {
-        /// Blocks to run **in addition** to the available ones; `None` if no practical number is expected to suffice.
-        blocks_needed: Option<u32>,
+        /// Rounds to run **in addition** to the available ones; `None` if no practical number is expected to suffice.
+        rounds_needed: Option<u32>,
     },
 }
 
@@ -95,7 +95,7 @@ impl ClaimVerdict {
     /// The verdict of the measured ratio on a claim. The planner must have the confidence level of the interval.
     #[must_use]
     pub fn judge(ratio: &Estimate, expected: &ExpectedRange, planner: &Planner) -> Self {
-        let open = || ClaimVerdict::Inconclusive { blocks_needed: planner.more_to_settle(ratio, expected) };
+        let open = || ClaimVerdict::Inconclusive { rounds_needed: planner.more_to_settle(ratio, expected) };
         let Some(interval) = ratio.interval() else {
             return open();
         };
@@ -135,7 +135,7 @@ mod tests {
         for (low, high) in [(Some(1.9), None), (None, Some(2.1)), (None, Some(1.8)), (Some(1.9), Some(2.1))] {
             let verdict = judge(&ratio, low, high);
             assert!(
-                matches!(verdict, ClaimVerdict::Inconclusive { blocks_needed: Some(1..) }),
+                matches!(verdict, ClaimVerdict::Inconclusive { rounds_needed: Some(1..) }),
                 "{low:?} {high:?}: {verdict:?}"
             );
         }
@@ -145,7 +145,7 @@ mod tests {
     fn too_few_blocks_leave_every_claim_open() {
         let ratio = Estimate { value: 9.0, n: 4, bounds: Bounds::NeedsAtLeast(6) };
         let verdict = judge(&ratio, Some(1.0), None);
-        assert_eq!(verdict, ClaimVerdict::Inconclusive { blocks_needed: Some(2) });
+        assert_eq!(verdict, ClaimVerdict::Inconclusive { rounds_needed: Some(2) });
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::StatsError;
 /// A confidence level: the share of experiments whose interval covers the true value.
 ///
 /// From 0.5 to 1 − 10⁻⁹. Below this range an interval is more likely wrong than right; above it no practical number of
-/// blocks is sufficient.
+/// rounds is sufficient.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Confidence(f64);
@@ -52,7 +52,7 @@ impl Confidence {
     /// direction that matters: Holm also rejects a cell whose interval at this level excludes 1, because it rejects
     /// whatever Bonferroni rejects. The converse fails, so the interval of a Holm-significant cell can contain 1.
     ///
-    /// The price is blocks: at 95 %, one comparison needs 6 and ten need 9 (see
+    /// The price is rounds: at 95 %, one comparison needs 6 and ten need 9 (see
     /// [`minimum_blocks`](crate::minimum_blocks)).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Crossovers: the level from which one arm leads another.
+//! Crossovers: the level from which one variant leads another.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ use crate::{Better, Confidence, StatsError};
 /// distance are not detected.
 const STEPS: u32 = 32;
 const HALVINGS: u32 = 40;
-/// Maximum number of blocks: all their pairs are evaluated at hundreds of points.
-const BLOCKS_LIMIT: usize = 200;
+/// Maximum number of rounds: all their pairs are evaluated at hundreds of points.
+const ROUNDS_LIMIT: usize = 200;
 
 /// A position on the scale of measured levels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum CrossoverPosition {
     /// At or below the first level; nothing was measured below it.
     UpToFirst,
     /// Between the first and the last level, by interpolation.
@@ -33,26 +33,26 @@ pub enum Reach {
     /// The position is not before `from` and not after `to`.
     Between {
         /// The earliest position.
-        from: Place,
+        from: CrossoverPosition,
         /// The latest position.
-        to: Place,
+        to: CrossoverPosition,
         /// Achieved coverage as a fraction.
         confidence: f64,
     },
-    /// Unknown: an interval at the requested level needs at least this many blocks.
+    /// Unknown: an interval at the requested level needs at least this many rounds.
     NeedsAtLeast(usize),
 }
 
-/// The level from which an arm stays ahead of another, up to the last measured level.
+/// The level from which a variant stays ahead of another, up to the last measured level.
 ///
-/// Each block yields a curve: ln(other/base) at each level, and a straight line over the logarithm of the level between
+/// Each round yields a curve: ln(other/base) at each level, and a straight line over the logarithm of the level between
 /// two neighbours. The crossover is the last position at which the centre of these curves (the Hodges–Lehmann estimate
-/// over the blocks, as in [`PairedRatio`](crate::PairedRatio)) is at or below equality. Earlier events, such as a lead
+/// over the rounds, as in [`PairedRatio`](crate::PairedRatio)) is at or below equality. Earlier events, such as a lead
 /// that is lost again, are not reported.
 ///
 /// **Interval.** An inverted test, as that of Fieller (1954) for the root of a fitted line, with Wilcoxon's signed-rank
 /// test in place of Student's t: a position is kept if the paired interval of the ratio there does not exclude
-/// equality. `to` is the last position at which the interval does not show the other arm ahead, `from` the last at
+/// equality. `to` is the last position at which the interval does not show the other variant ahead, `from` the last at
 /// which it shows it behind. The crossover lies beyond `to` with a probability of at most α/2, exactly, because the
 /// test would have had to fail at this one position. It lies before `from` with a probability of α/2 at each position
 /// of a lead; simulations show less than α/2 over all of them, unless the lead is close to zero.
@@ -61,25 +61,25 @@ pub enum Reach {
 /// was not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Crossover {
-    /// Position from which the other arm stays ahead: [`Place::BeyondLast`] if it is not ahead at the last level,
-    /// [`Place::UpToFirst`] if it is ahead at all levels.
-    pub at: Place,
+    /// Position from which the other variant stays ahead: [`CrossoverPosition::BeyondLast`] if it is not ahead at the last level,
+    /// [`CrossoverPosition::UpToFirst`] if it is ahead at all levels.
+    pub at: CrossoverPosition,
     /// Precision of `at`.
     pub reach: Reach,
-    /// Number of blocks.
+    /// Number of rounds.
     pub n: usize,
 }
 
 impl Crossover {
-    /// Computes the crossover from blocks that hold, for each level in order, the values of base and other: positive
+    /// Computes the crossover from rounds that hold, for each level in order, the values of base and other: positive
     /// and in the same unit. `levels` are at least two, positive and ascending.
     ///
     /// # Errors
-    /// No blocks or more than 200, fewer than two levels or levels that do not ascend, a block without a pair for each
-    /// level, a number that is not finite and positive (the index counts blocks).
+    /// No rounds or more than 200, fewer than two levels or levels that do not ascend, a round without a pair for each
+    /// level, a number that is not finite and positive (the index counts rounds).
     pub fn from_blocks(
         levels: &[f64],
-        blocks: &[Vec<(f64, f64)>],
+        rounds: &[Vec<(f64, f64)>],
         better: Better,
         confidence: Confidence,
     ) -> Result<Self, StatsError> {
@@ -90,12 +90,12 @@ impl Crossover {
         if let Some(pair) = levels.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(StatsError::OutOfDomain { what: "level", value: pair[1], domain: "above the level before it" });
         }
-        if blocks.is_empty() {
+        if rounds.is_empty() {
             return Err(StatsError::Empty);
         }
-        sample::at_most(blocks.len(), BLOCKS_LIMIT)?;
-        let curves = Curves::new(levels, blocks, better)?;
-        let reach = match critical(blocks.len(), confidence) {
+        sample::at_most(rounds.len(), ROUNDS_LIMIT)?;
+        let curves = Curves::new(levels, rounds, better)?;
+        let reach = match critical(rounds.len(), confidence) {
             Some((k, coverage)) => Reach::Between {
                 from: curves.last_at_or_below_zero(|walsh| walsh[walsh.len() - 1 - k]),
                 to: curves.last_at_or_below_zero(|walsh| walsh[k]),
@@ -103,30 +103,30 @@ impl Crossover {
             },
             None => Reach::NeedsAtLeast(minimum_blocks(confidence)),
         };
-        Ok(Self { at: curves.last_at_or_below_zero(median_of_sorted), reach, n: blocks.len() })
+        Ok(Self { at: curves.last_at_or_below_zero(median_of_sorted), reach, n: rounds.len() })
     }
 }
 
-/// Log-ratios over the logarithm of the level, above zero if the other arm is ahead.
+/// Log-ratios over the logarithm of the level, above zero if the other variant is ahead.
 struct Curves {
     /// Logarithms of the levels.
     places: Vec<f64>,
-    /// For each level the log-ratios of all blocks.
+    /// For each level the log-ratios of all rounds.
     ahead: Vec<Vec<f64>>,
 }
 
 impl Curves {
-    fn new(levels: &[f64], blocks: &[Vec<(f64, f64)>], better: Better) -> Result<Self, StatsError> {
+    fn new(levels: &[f64], rounds: &[Vec<(f64, f64)>], better: Better) -> Result<Self, StatsError> {
         let sign = match better {
             Better::Higher => 1.0,
             Better::Lower => -1.0,
         };
-        let mut ahead = vec![Vec::with_capacity(blocks.len()); levels.len()];
-        for (index, block) in blocks.iter().enumerate() {
-            if block.len() != levels.len() {
-                return Err(StatsError::TooFew { have: block.len(), need: levels.len() });
+        let mut ahead = vec![Vec::with_capacity(rounds.len()); levels.len()];
+        for (index, round) in rounds.iter().enumerate() {
+            if round.len() != levels.len() {
+                return Err(StatsError::TooFew { have: round.len(), need: levels.len() });
             }
-            for (level, (base, other)) in ahead.iter_mut().zip(block) {
+            for (level, (base, other)) in ahead.iter_mut().zip(round) {
                 for value in [*base, *other] {
                     sample::positive(&[value]).map_err(|error| match error {
                         StatsError::NotFinite { value, .. } => StatsError::NotFinite { index, value },
@@ -140,10 +140,10 @@ impl Curves {
     }
 
     /// The last position at which a statistic of the sorted Walsh averages is at or below zero.
-    fn last_at_or_below_zero(&self, statistic: impl Fn(&[f64]) -> f64) -> Place {
+    fn last_at_or_below_zero(&self, statistic: impl Fn(&[f64]) -> f64) -> CrossoverPosition {
         let last = self.places.len() - 1;
         if statistic(&self.walsh(last - 1, 1.0)) <= 0.0 {
-            return Place::BeyondLast;
+            return CrossoverPosition::BeyondLast;
         }
         for segment in (0..last).rev() {
             let below = |t: f64| statistic(&self.walsh(segment, t)) <= 0.0;
@@ -157,16 +157,16 @@ impl Curves {
                     high = middle;
                 }
             }
-            return Place::At(self.between(segment, low, &self.places).exp());
+            return CrossoverPosition::At(self.between(segment, low, &self.places).exp());
         }
-        Place::UpToFirst
+        CrossoverPosition::UpToFirst
     }
 
     fn between(&self, segment: usize, t: f64, of: &[f64]) -> f64 {
         of[segment] + t * (of[segment + 1] - of[segment])
     }
 
-    /// Sorted Walsh averages of the blocks' curves at a position: `t` = 0 is the segment's first level, 1 its second.
+    /// Sorted Walsh averages of the rounds' curves at a position: `t` = 0 is the segment's first level, 1 its second.
     fn walsh(&self, segment: usize, t: f64) -> Vec<f64> {
         let ends = self.ahead[segment].iter().zip(&self.ahead[segment + 1]);
         walsh_averages(&ends.map(|(a, b)| if t == 1.0 { *b } else { a + t * (b - a) }).collect::<Vec<f64>>())
@@ -177,20 +177,20 @@ impl Curves {
 mod tests {
     use super::*;
 
-    /// Eight blocks whose curves follow these log-ratios, shifted by up to `spread`.
-    fn blocks(curve: &[f64], spread: f64) -> Vec<Vec<(f64, f64)>> {
+    /// Eight rounds whose curves follow these log-ratios, shifted by up to `spread`.
+    fn rounds(curve: &[f64], spread: f64) -> Vec<Vec<(f64, f64)>> {
         let moved = |i: i32| curve.iter().map(|d| (100.0, 100.0 * (d + spread * f64::from(i) / 4.0).exp())).collect();
         (-4..=4).filter(|i| *i != 0).map(moved).collect()
     }
 
     fn of(curve: &[f64], spread: f64, better: Better) -> Crossover {
         let levels: Vec<f64> = (0..curve.len()).map(|i| f64::from(1_u32 << i)).collect();
-        Crossover::from_blocks(&levels, &blocks(curve, spread), better, Confidence::P95).unwrap()
+        Crossover::from_blocks(&levels, &rounds(curve, spread), better, Confidence::P95).unwrap()
     }
 
-    fn at(place: Place) -> f64 {
+    fn at(place: CrossoverPosition) -> f64 {
         match place {
-            Place::At(at) => at,
+            CrossoverPosition::At(at) => at,
             other => panic!("{other:?}"),
         }
     }
@@ -203,7 +203,7 @@ mod tests {
         let Reach::Between { from, to, confidence } = found.reach else { panic!("{found:?}") };
         assert!(at(from) < at(found.at) && at(found.at) < at(to), "{found:?}");
         assert!(confidence >= 0.95);
-        // The curves of all blocks are parallel and scatter by 0.1, so each end is where a curve 0.1 away crosses, or
+        // The curves of all rounds are parallel and scatter by 0.1, so each end is where a curve 0.1 away crosses, or
         // nearer.
         let far = |d: f64| (2.0_f64.ln() * (1.5 + d / 0.4)).exp();
         assert!(at(from) >= far(-0.1) - 1e-6 && at(to) <= far(0.1) + 1e-6, "{found:?}");
@@ -214,17 +214,23 @@ mod tests {
         let higher = of(&[-0.6, -0.2, 0.2, 0.6], 0.1, Better::Higher);
         let lower = of(&[0.6, 0.2, -0.2, -0.6], 0.1, Better::Lower);
         assert!((at(higher.at) - at(lower.at)).abs() < 1e-9);
-        assert_eq!(of(&[0.6, 0.2, -0.2, -0.6], 0.1, Better::Higher).at, Place::BeyondLast);
+        assert_eq!(of(&[0.6, 0.2, -0.2, -0.6], 0.1, Better::Higher).at, CrossoverPosition::BeyondLast);
     }
 
     #[test]
     fn ahead_everywhere_and_ahead_nowhere_are_said() {
         let everywhere = of(&[0.5, 0.7, 0.9], 0.1, Better::Higher);
         let Reach::Between { from, to, .. } = everywhere.reach else { panic!("{everywhere:?}") };
-        assert_eq!((everywhere.at, from, to), (Place::UpToFirst, Place::UpToFirst, Place::UpToFirst));
+        assert_eq!(
+            (everywhere.at, from, to),
+            (CrossoverPosition::UpToFirst, CrossoverPosition::UpToFirst, CrossoverPosition::UpToFirst)
+        );
         let nowhere = of(&[-0.9, -0.7, -0.5], 0.1, Better::Higher);
         let Reach::Between { from, to, .. } = nowhere.reach else { panic!("{nowhere:?}") };
-        assert_eq!((nowhere.at, from, to), (Place::BeyondLast, Place::BeyondLast, Place::BeyondLast));
+        assert_eq!(
+            (nowhere.at, from, to),
+            (CrossoverPosition::BeyondLast, CrossoverPosition::BeyondLast, CrossoverPosition::BeyondLast)
+        );
     }
 
     #[test]
@@ -232,7 +238,7 @@ mod tests {
         let found = of(&[0.0, 0.5, 1.0], 0.2, Better::Higher);
         assert!((at(found.at) - 1.0).abs() < 1e-6, "{found:?}");
         let Reach::Between { from, to, .. } = found.reach else { panic!("{found:?}") };
-        assert_eq!(from, Place::UpToFirst);
+        assert_eq!(from, CrossoverPosition::UpToFirst);
         assert!(at(to) > 1.0 && at(to) < 2.0, "{found:?}");
     }
 
@@ -241,20 +247,23 @@ mod tests {
         let found = of(&[0.5, -0.5, -0.5, 0.5], 0.1, Better::Higher);
         assert!((at(found.at) - 32.0_f64.sqrt()).abs() < 1e-6, "{found:?}");
         let lost = of(&[-0.5, 0.5, 0.5, -0.5], 0.1, Better::Higher);
-        assert_eq!(lost.at, Place::BeyondLast, "a lead that is lost again is none");
+        assert_eq!(lost.at, CrossoverPosition::BeyondLast, "a lead that is lost again is none");
     }
 
     #[test]
     fn what_was_not_shown_is_left_open() {
-        // The lead is smaller than the scatter of the blocks: it can begin at any level, or not exist.
+        // The lead is smaller than the scatter of the rounds: it can begin at any level, or not exist.
         let found = of(&[0.02, 0.02, 0.02], 0.5, Better::Higher);
         let Reach::Between { from, to, .. } = found.reach else { panic!("{found:?}") };
-        assert_eq!((found.at, from, to), (Place::UpToFirst, Place::UpToFirst, Place::BeyondLast));
+        assert_eq!(
+            (found.at, from, to),
+            (CrossoverPosition::UpToFirst, CrossoverPosition::UpToFirst, CrossoverPosition::BeyondLast)
+        );
     }
 
     #[test]
     fn five_blocks_have_no_interval_and_say_what_they_need() {
-        let five = &blocks(&[-0.5, 0.5], 0.1)[..5];
+        let five = &rounds(&[-0.5, 0.5], 0.1)[..5];
         let found = Crossover::from_blocks(&[1.0, 2.0], five, Better::Higher, Confidence::P95).unwrap();
         assert_eq!((found.reach, found.n), (Reach::NeedsAtLeast(6), 5));
     }
@@ -262,8 +271,8 @@ mod tests {
     #[test]
     fn what_cannot_be_judged_is_refused() {
         let pair = vec![vec![(1.0, 1.0), (1.0, 2.0)]];
-        let refused = |levels: &[f64], blocks: &[Vec<(f64, f64)>]| {
-            Crossover::from_blocks(levels, blocks, Better::Higher, Confidence::P95).unwrap_err()
+        let refused = |levels: &[f64], rounds: &[Vec<(f64, f64)>]| {
+            Crossover::from_blocks(levels, rounds, Better::Higher, Confidence::P95).unwrap_err()
         };
         assert_eq!(refused(&[1.0], &pair), StatsError::TooFew { have: 1, need: 2 });
         assert!(matches!(refused(&[2.0, 2.0], &pair), StatsError::OutOfDomain { .. }));

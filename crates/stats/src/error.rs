@@ -33,7 +33,7 @@ pub enum StatsError {
     },
     /// The sample exceeds the limit of the method.
     ///
-    /// Pairwise methods take quadratic time and memory. Besides, thousands of "blocks" are usually the operations of
+    /// Pairwise methods take quadratic time and memory. Besides, thousands of "rounds" are usually the operations of
     /// one trial passed by mistake, which are not independent.
     #[error("{have} observations exceed the limit of {limit}: pass one number per trial, not one per operation")]
     TooMany {

@@ -93,7 +93,7 @@ pub enum Bounds {
 pub struct Estimate {
     /// The point estimate, in the unit of the observations (or a ratio).
     pub value: f64,
-    /// Number of independent observations: trials or blocks, never operations.
+    /// Number of independent observations: trials or rounds, never operations.
     pub n: usize,
     /// The interval, or the number of observations that it needs.
     pub bounds: Bounds,

@@ -11,10 +11,10 @@ use crate::paired::minimum_blocks;
 use crate::proportion::clopper_pearson;
 use crate::{Bounds, Confidence, Estimate, Interval, Method, PairedRatio, StatsError, sample};
 
-/// Largest number of blocks for which all subsets are enumerated; above it a sample of them is drawn.
+/// Largest number of rounds for which all subsets are enumerated; above it a sample of them is drawn.
 const ALL_SUBSETS: usize = 13;
 const LEAST_SAMPLE: f64 = 10_000.0;
-const BLOCKS_LIMIT: usize = 200;
+const ROUNDS_LIMIT: usize = 200;
 /// Relative difference below which sums are equal up to rounding.
 const ROUNDING: f64 = 1e-12;
 
@@ -117,23 +117,23 @@ fn garwood(k: f64, confidence: Confidence) -> (f64, f64) {
 }
 
 impl PairedRatio {
-    /// The ratio B/A of the event rates of two arms, from blocks `(a, b)` that ran both.
+    /// The ratio B/A of the event rates of two variants, from rounds `(a, b)` that ran both.
     ///
-    /// The estimate is Mantel and Haenszel's with the blocks as strata: Σxᵢ / Σyᵢ with xᵢ = b·nₐ/(nₐ + n_b), yᵢ =
-    /// a·n_b/(nₐ + n_b) for `a` events in nₐ transactions against `b` in n_b. If the arms do not differ, both signs of
+    /// The estimate is Mantel and Haenszel's with the rounds as strata: Σxᵢ / Σyᵢ with xᵢ = b·nₐ/(nₐ + n_b), yᵢ =
+    /// a·n_b/(nₐ + n_b) for `a` events in nₐ transactions against `b` in n_b. If the variants do not differ, both signs of
     /// each xᵢ − yᵢ are equally likely, whatever the counts and however similar the transactions of a trial: the test
-    /// flips the signs of whole blocks (Fisher's randomisation test). Blocks without an event contribute no evidence.
+    /// flips the signs of whole rounds (Fisher's randomisation test). Rounds without an event contribute no evidence.
     ///
-    /// The interval is the inverted test: it omits the c smallest and c largest of the ratios of all subsets of blocks,
+    /// The interval is the inverted test: it omits the c smallest and c largest of the ratios of all subsets of rounds,
     /// c = ⌊α/2 · 2ᵐ⌋ (Hartigan, *JASA* 64, 1969, 1303). It is exact at equality, elsewhere to the extent that xᵢ −
-    /// ρ·yᵢ is symmetric. Above 13 blocks a sample of subsets is used (at least 10 000, always the same ones).
+    /// ρ·yᵢ is symmetric. Above 13 rounds a sample of subsets is used (at least 10 000, always the same ones).
     ///
     /// # Errors
-    /// No blocks, more than 200 blocks, and [`StatsError::Overflow`] if A has events in too few blocks for an upper
+    /// No rounds, more than 200 rounds, and [`StatsError::Overflow`] if A has events in too few rounds for an upper
     /// end.
-    pub fn from_events(blocks: &[(Events, Events)], confidence: Confidence) -> Result<Self, StatsError> {
-        sample::at_most(blocks.len(), BLOCKS_LIMIT)?;
-        let ran = blocks.iter().filter(|(a, b)| a.of > 0 && b.of > 0);
+    pub fn from_events(rounds: &[(Events, Events)], confidence: Confidence) -> Result<Self, StatsError> {
+        sample::at_most(rounds.len(), ROUNDS_LIMIT)?;
+        let ran = rounds.iter().filter(|(a, b)| a.of > 0 && b.of > 0);
         let weighed = ran.map(|(a, b)| {
             let (n_a, n_b) = (a.of as f64, b.of as f64);
             (b.count as f64 * (n_a / (n_a + n_b)), a.count as f64 * (n_b / (n_a + n_b)))
@@ -147,7 +147,7 @@ impl PairedRatio {
         let (x, y) = weighed.iter().fold((0.0, 0.0), add);
         let (subsets, method) = subsets(&weighed, confidence);
         let patterns = (subsets.len() + 1) as f64;
-        // The empty set of blocks belongs to both tails.
+        // The empty set of rounds belongs to both tails.
         let tail = |in_tail: fn(f64, f64) -> bool| 1 + subsets.iter().filter(|(x, y)| in_tail(*x, *y)).count();
         let less = tail(|x, y| x - y <= ROUNDING * (x + y));
         let more = tail(|x, y| y - x <= ROUNDING * (x + y));
@@ -174,11 +174,11 @@ impl PairedRatio {
     }
 }
 
-/// Sums over the non-empty subsets of the blocks.
-fn subsets(blocks: &[(f64, f64)], confidence: Confidence) -> (Vec<(f64, f64)>, Method) {
-    if blocks.len() <= ALL_SUBSETS {
+/// Sums over the non-empty subsets of the rounds.
+fn subsets(rounds: &[(f64, f64)], confidence: Confidence) -> (Vec<(f64, f64)>, Method) {
+    if rounds.len() <= ALL_SUBSETS {
         let mut sums = vec![(0.0, 0.0)];
-        for (x, y) in blocks {
+        for (x, y) in rounds {
             let with: Vec<(f64, f64)> = sums.iter().map(|sum| (sum.0 + x, sum.1 + y)).collect();
             sums.extend(with);
         }
@@ -189,11 +189,11 @@ fn subsets(blocks: &[(f64, f64)], confidence: Confidence) -> (Vec<(f64, f64)>, M
     let draws = (40.0 / confidence.alpha()).clamp(LEAST_SAMPLE, 1e6) as usize - 1;
     let draw = |_| {
         let mut bits = 0;
-        let chosen = blocks.iter().enumerate().filter(|(i, _)| {
+        let chosen = rounds.iter().enumerate().filter(|(i, _)| {
             bits = if i % 64 == 0 { random.next_u64() } else { bits >> 1 };
             bits & 1 == 1
         });
-        chosen.fold((0.0, 0.0), |(x, y), (_, block)| (x + block.0, y + block.1))
+        chosen.fold((0.0, 0.0), |(x, y), (_, round)| (x + round.0, y + round.1))
     };
     ((0..draws).map(draw).collect(), Method::Sampled)
 }
@@ -271,13 +271,13 @@ mod tests {
         );
     }
 
-    fn blocks(a: &[u64], b: &[u64], of: u64) -> Vec<(Events, Events)> {
+    fn rounds(a: &[u64], b: &[u64], of: u64) -> Vec<(Events, Events)> {
         trials(a, of).into_iter().zip(trials(b, of)).collect()
     }
 
     #[test]
     fn the_ratio_is_that_of_the_counts_and_its_ends_those_of_subsets() {
-        let six = blocks(&[10, 10, 10, 10, 10, 10], &[20, 30, 20, 20, 20, 25], 100);
+        let six = rounds(&[10, 10, 10, 10, 10, 10], &[20, 30, 20, 20, 20, 25], 100);
         let found = PairedRatio::from_events(&six, Confidence::P95).unwrap();
         let shown = [found.ratio.value, found.ratio.low().unwrap(), found.ratio.high().unwrap()];
         assert!(shown.iter().zip([2.25, 2.0, 3.0]).all(|(found, is)| (found - is).abs() < 1e-12), "{shown:?}");
@@ -289,28 +289,28 @@ mod tests {
     }
 
     #[test]
-    fn blocks_without_an_event_are_no_evidence() {
+    fn rounds_without_an_event_are_no_evidence() {
         let b = [5, 0, 0, 4, 0, 0, 6, 0, 5];
-        // Only one pattern of four blocks, and its opposite, is as extreme.
+        // Only one pattern of four rounds, and its opposite, is as extreme.
         let a = [1, 0, 0, 1, 0, 0, 1, 0, 1];
-        assert_eq!(PairedRatio::from_events(&blocks(&a, &b, 50), Confidence::P95), Err(StatsError::Overflow));
-        let same = blocks(&[3, 0, 4, 4, 2, 3, 5, 3, 1], &[3, 0, 4, 4, 2, 3, 5, 3, 1], 50);
+        assert_eq!(PairedRatio::from_events(&rounds(&a, &b, 50), Confidence::P95), Err(StatsError::Overflow));
+        let same = rounds(&[3, 0, 4, 4, 2, 3, 5, 3, 1], &[3, 0, 4, 4, 2, 3, 5, 3, 1], 50);
         let found = PairedRatio::from_events(&same, Confidence::P95).unwrap();
         assert_eq!((found.p_value, found.ratio.value), (1.0, 1.0));
         assert!(found.ratio.interval().unwrap().contains(1.0));
-        assert!(PairedRatio::from_events(&blocks(&[0; 9], &[0; 9], 50), Confidence::P95).is_err());
-        assert!(PairedRatio::from_events(&blocks(&[0; 9], &b, 50), Confidence::P95).is_err());
+        assert!(PairedRatio::from_events(&rounds(&[0; 9], &[0; 9], 50), Confidence::P95).is_err());
+        assert!(PairedRatio::from_events(&rounds(&[0; 9], &b, 50), Confidence::P95).is_err());
         assert_eq!(PairedRatio::from_events(&[], Confidence::P95), Err(StatsError::Empty));
     }
 
     #[test]
     fn a_sample_of_subsets_says_what_all_of_them_say() {
         let counts = |seed: u64| (0..13).map(|i| 8 + (i * i * 7 + seed * i) % 11).collect::<Vec<u64>>();
-        let thirteen = blocks(&counts(3), &counts(5), 40);
+        let thirteen = rounds(&counts(3), &counts(5), 40);
         let exact = PairedRatio::from_events(&thirteen, Confidence::P95).unwrap();
-        // One more block, without events and therefore with hardly any weight.
+        // One more round, without events and therefore with hardly any weight.
         let mut fourteen = thirteen;
-        fourteen.extend(blocks(&[0], &[0], 40));
+        fourteen.extend(rounds(&[0], &[0], 40));
         let sampled = PairedRatio::from_events(&fourteen, Confidence::P95).unwrap();
         assert_eq!((exact.method, sampled.method), (Method::Exact, Method::Sampled));
         assert_eq!(exact.ratio.value, sampled.ratio.value);

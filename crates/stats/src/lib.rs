@@ -4,30 +4,30 @@
 //! method takes a seed or has a constant one. No input panics: numbers that cannot be analysed (not finite, not
 //! positive, too few, too many) result in a [`StatsError`] with the number and the reason.
 //!
-//! The unit of replication is the **block**: one trial of every arm, in random order. Two arms are compared through the
-//! log-ratio within each block ([`PairedRatio`]), because influences that vary between blocks (a neighbour's load, the
-//! clock frequency, the state of the disk) are then common to both arms and cancel. Two runs at different times have no
-//! blocks in common; [`UnpairedRatio`] compares them and cannot control for drift.
+//! The unit of replication is the **round**: one trial of every variant, in random order. Two variants are compared through the
+//! log-ratio within each round ([`PairedRatio`]), because influences that vary between rounds (a neighbour's load, the
+//! clock frequency, the state of the disk) are then common to both variants and cancel. Two runs at different times have no
+//! rounds in common; [`UnpairedRatio`] compares them and cannot control for drift.
 //!
 //! | question | item |
 //! |---|---|
 //! | what is the typical value, and how precise is it? | [`median`], [`Estimate`] |
-//! | how do two arms compare? | [`PairedRatio`], [`UnpairedRatio`] |
+//! | how do two variants compare? | [`PairedRatio`], [`UnpairedRatio`] |
 //! | what does the data support? | [`Verdict`], [`ClaimVerdict`], [`holm`], [`Confidence::shared_by`] |
-//! | how many more blocks are needed, and what effect can a given number detect? | [`Planner`] |
+//! | how many more rounds are needed, and what effect can a given number detect? | [`Planner`] |
 //! | how often does this host show false differences? | [`Aa`], [`proportion`] |
-//! | in which order do arms run? | [`Schedule`] |
+//! | in which order do variants run? | [`Schedule`] |
 //! | are the measured numbers consistent? | [`LittlesLaw`] |
-//! | from which level on does one arm lead another? | [`Crossover`] |
+//! | from which level on does one variant lead another? | [`Crossover`] |
 //! | does throughput scale? | [`Usl`] |
 //! | how often does a rare event happen? | [`Events`] |
 //!
 //! ```
 //! use litelab_stats::{Better, Confidence, PairedRatio, Planner, Tolerance, Verdict};
 //!
-//! // Median latency in µs of two arms, block by block. A noisy neighbour disturbed the third block.
-//! let blocks = [(100.0, 81.0), (102.0, 80.0), (190.0, 155.0), (99.0, 80.0), (101.0, 83.0), (98.0, 79.0)];
-//! let found = PairedRatio::from_blocks(&blocks, Confidence::P95)?;
+//! // Median latency in µs of two variants, round by round. A noisy neighbour disturbed the third round.
+//! let rounds = [(100.0, 81.0), (102.0, 80.0), (190.0, 155.0), (99.0, 80.0), (101.0, 83.0), (98.0, 79.0)];
+//! let found = PairedRatio::from_blocks(&rounds, Confidence::P95)?;
 //! assert!(found.ratio.high() < Some(0.83));
 //!
 //! let verdict = found.verdict(Tolerance::DEFAULT, Better::Lower, &Planner::default());
@@ -63,7 +63,7 @@ mod verdict;
 pub use aa::Aa;
 pub use claim::{ClaimVerdict, ExpectedRange};
 pub use confidence::Confidence;
-pub use crossover::{Crossover, Place, Reach};
+pub use crossover::{Crossover, CrossoverPosition, Reach};
 pub use error::StatsError;
 pub use estimate::{Bounds, Estimate, Interval};
 pub use events::{Counted, Events};

@@ -1,4 +1,4 @@
-//! Comparison of two arms within blocks.
+//! Comparison of two variants within rounds.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,46 +8,46 @@ use crate::ranks::Midranks;
 use crate::sample::{self, PAIRWISE_LIMIT};
 use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, Spread, StatsError, Tolerance, Verdict};
 
-/// The ratio B/A of a metric between two arms, from blocks that ran both.
+/// The ratio B/A of a metric between two variants, from rounds that ran both.
 ///
-/// Per block d = ln(b/a). The estimate is Hodges and Lehmann's: the median of the Walsh averages (dᵢ + dⱼ)/2 over i ≤
+/// Per round d = ln(b/a). The estimate is Hodges and Lehmann's: the median of the Walsh averages (dᵢ + dⱼ)/2 over i ≤
 /// j, as a ratio. Its interval omits the k smallest and k largest Walsh averages, with k from the null distribution of
 /// Wilcoxon's signed-rank statistic (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, §3.2–3.3).
 ///
-/// Assumes independent blocks and differences symmetric about the true log-ratio; a random order of the arms within a
-/// block guarantees the symmetry if the arms do not differ. It makes no other assumption about the distribution.
+/// Assumes independent rounds and differences symmetric about the true log-ratio; a random order of the variants within a
+/// round guarantees the symmetry if the variants do not differ. It makes no other assumption about the distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PairedRatio {
-    /// B/A. 1 means no difference; `n` counts blocks.
+    /// B/A. 1 means no difference; `n` counts rounds.
     pub ratio: Estimate,
     /// Two-sided p-value of the signed-rank test that the ratio is 1.
     pub p_value: f64,
     /// Method of the p-value and the coverage.
     pub method: Method,
-    /// Spread of d between blocks; `None` for a single block.
+    /// Spread of d between rounds; `None` for a single round.
     pub spread: Option<Spread>,
 }
 
 impl PairedRatio {
-    /// Compares the blocks `(a, b)`. Each number is that of one trial, positive, and both are in the same unit.
+    /// Compares the rounds `(a, b)`. Each number is that of one trial, positive, and both are in the same unit.
     ///
-    /// **p-value.** Exact up to 50 blocks: all sign patterns of the observed ranks, so that ties among |d| need no
+    /// **p-value.** Exact up to 50 rounds: all sign patterns of the observed ranks, so that ties among |d| need no
     /// correction. Zero differences keep their rank and contribute no evidence (Pratt 1959); if they were dropped
-    /// before ranking, a stronger effect could have a larger p. Above 50 blocks, the normal approximation with
+    /// before ranking, a stronger effect could have a larger p. Above 50 rounds, the normal approximation with
     /// continuity correction.
     ///
-    /// **Interval.** Up to 50 blocks from the distribution without ties, which makes it conservative with ties. Without
+    /// **Interval.** Up to 50 rounds from the distribution without ties, which makes it conservative with ties. Without
     /// ties or zeros the interval excludes 1 exactly if p ≤ α.
     ///
     /// # Errors
-    /// No blocks, a number that is not finite and positive (the index counts blocks), more than 2000 blocks, or a ratio
+    /// No rounds, a number that is not finite and positive (the index counts rounds), more than 2000 rounds, or a ratio
     /// that exceeds a double.
-    pub fn from_blocks(blocks: &[(f64, f64)], confidence: Confidence) -> Result<Self, StatsError> {
-        sample::at_most(blocks.len(), PAIRWISE_LIMIT)?;
-        let (a, b): (Vec<f64>, Vec<f64>) = blocks.iter().copied().unzip();
+    pub fn from_blocks(rounds: &[(f64, f64)], confidence: Confidence) -> Result<Self, StatsError> {
+        sample::at_most(rounds.len(), PAIRWISE_LIMIT)?;
+        let (a, b): (Vec<f64>, Vec<f64>) = rounds.iter().copied().unzip();
         sample::positive(&a)?;
         sample::positive(&b)?;
-        let d: Vec<f64> = blocks.iter().map(|&(a, b)| sample::log_ratio(a, b)).collect();
+        let d: Vec<f64> = rounds.iter().map(|&(a, b)| sample::log_ratio(a, b)).collect();
         let n = d.len();
 
         let walsh = walsh_averages(&d);
@@ -73,7 +73,7 @@ impl PairedRatio {
     }
 }
 
-/// Minimum number of blocks for an interval of a paired comparison, or of a median, at this level: the least n with
+/// Minimum number of rounds for an interval of a paired comparison, or of a median, at this level: the least n with
 /// 2·2⁻ⁿ ≤ α. 6 at 95 %, 8 at 99 %.
 #[must_use]
 pub fn minimum_blocks(confidence: Confidence) -> usize {
@@ -92,7 +92,7 @@ pub(crate) fn walsh_averages(d: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// Number of Walsh averages to omit on each side, and the coverage; `None` if there are too few blocks.
+/// Number of Walsh averages to omit on each side, and the coverage; `None` if there are too few rounds.
 pub(crate) fn critical(n: usize, confidence: Confidence) -> Option<(usize, f64)> {
     if n <= EXACT_LIMIT {
         let ranks: Vec<u32> = (1..=n as u32).collect();
@@ -127,17 +127,17 @@ fn signed_rank_test(d: &[f64]) -> (f64, Method) {
 mod tests {
     use super::*;
 
-    fn compare(blocks: &[(f64, f64)]) -> PairedRatio {
-        PairedRatio::from_blocks(blocks, Confidence::P95).unwrap()
+    fn compare(rounds: &[(f64, f64)]) -> PairedRatio {
+        PairedRatio::from_blocks(rounds, Confidence::P95).unwrap()
     }
 
     #[test]
     fn six_blocks_are_the_first_with_an_interval() {
-        let blocks: Vec<(f64, f64)> = (1..=6).map(|i| (1.0, 1.0 + f64::from(i))).collect();
-        let five = compare(&blocks[..5]);
+        let rounds: Vec<(f64, f64)> = (1..=6).map(|i| (1.0, 1.0 + f64::from(i))).collect();
+        let five = compare(&rounds[..5]);
         assert_eq!(five.ratio.needs(), Some(6));
         assert_eq!(five.p_value, 2.0 / 32.0);
-        let six = compare(&blocks);
+        let six = compare(&rounds);
         assert_eq!(six.ratio.confidence(), Some(1.0 - 2.0 / 64.0));
         assert_eq!(six.p_value, 2.0 / 64.0);
         // All signs agree, so the interval covers all Walsh averages: from the smallest d to the largest.
@@ -159,19 +159,19 @@ mod tests {
     }
 
     #[test]
-    fn equal_arms_are_no_evidence_and_zeros_keep_their_rank() {
+    fn equal_variants_are_no_evidence_and_zeros_keep_their_rank() {
         let equal = compare(&[(3.0, 3.0); 8]);
         assert_eq!((equal.p_value, equal.ratio.value), (1.0, 1.0));
         // |d| ranks: the two zeros have rank 1.5 each, the others 3, 4, 5, 6, all positive: 2 · 2⁻⁴.
-        let blocks = [(1.0, 1.0), (1.0, 1.0), (1.0, 2.0), (1.0, 3.0), (1.0, 4.0), (1.0, 5.0)];
-        assert_eq!(compare(&blocks).p_value, 0.125);
+        let rounds = [(1.0, 1.0), (1.0, 1.0), (1.0, 2.0), (1.0, 3.0), (1.0, 4.0), (1.0, 5.0)];
+        assert_eq!(compare(&rounds).p_value, 0.125);
     }
 
     #[test]
     fn a_number_no_ratio_can_use_is_an_error_that_names_the_block() {
         let with = |bad: f64| {
-            let blocks = [(1.0, 2.0), (1.0, bad), (1.0, 2.0)];
-            PairedRatio::from_blocks(&blocks, Confidence::P95).unwrap_err()
+            let rounds = [(1.0, 2.0), (1.0, bad), (1.0, 2.0)];
+            PairedRatio::from_blocks(&rounds, Confidence::P95).unwrap_err()
         };
         assert_eq!(with(0.0), StatsError::NotPositive { index: 1, value: 0.0 });
         assert_eq!(with(-1.0), StatsError::NotPositive { index: 1, value: -1.0 });

@@ -1,4 +1,4 @@
-//! Forecasts of the number of blocks for a conclusion.
+//! Forecasts of the number of rounds for a conclusion.
 
 use crate::null::{standard_quantile, two_sided_z};
 use crate::paired::minimum_blocks;
@@ -9,13 +9,13 @@ use crate::{Confidence, Estimate, ExpectedRange, Spread, StatsError, Tolerance};
 /// any distribution (Hodges and Lehmann 1956), and below 1 for heavy tails.
 const RANK_TEST_COST: f64 = 1.05;
 
-/// Minimum number of blocks for an interval at 95 %.
+/// Minimum number of rounds for an interval at 95 %.
 const FLOOR: usize = 6;
 
-/// Forecasts numbers of blocks from the observed spread.
+/// Forecasts numbers of rounds from the observed spread.
 ///
-/// All results are forecasts from a spread that is itself estimated from few blocks: suitable for the decision whether
-/// to continue, but not guaranteed. A new decision after every block would be optional stopping; fix the number of
+/// All results are forecasts from a spread that is itself estimated from few rounds: suitable for the decision whether
+/// to continue, but not guaranteed. A new decision after every round would be optional stopping; fix the number of
 /// decisions beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Planner {
@@ -24,7 +24,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Largest forecast. More blocks are impractical, and the observed spread is too imprecise for a larger forecast.
+    /// Largest forecast. More rounds are impractical, and the observed spread is too imprecise for a larger forecast.
     pub const MOST: u32 = 200;
 
     /// A planner for intervals at `confidence` that are conclusive with probability `power`.
@@ -39,14 +39,14 @@ impl Planner {
         }
     }
 
-    /// Total number of blocks that detects a true difference of the size of the tolerance: 1.05·((z₁₋α/₂ + z₁₋β)·s /
+    /// Total number of rounds that detects a true difference of the size of the tolerance: 1.05·((z₁₋α/₂ + z₁₋β)·s /
     /// ln(1 + δ))² + z²₁₋α/₂/2, at least 6.
     ///
-    /// The last term (Guenther 1981; two blocks at 95 %) compensates for the estimation of the spread from the same
-    /// blocks. Without it a plan of a dozen blocks has a power of 70 % in place of 80 %.
+    /// The last term (Guenther 1981; two rounds at 95 %) compensates for the estimation of the spread from the same
+    /// rounds. Without it a plan of a dozen rounds has a power of 70 % in place of 80 %.
     ///
     /// s is the spread at an effect of that size ([`Spread::at`]). `None` if it is invalid (negative, not finite), or
-    /// if the number of blocks exceeds a `u32`.
+    /// if the number of rounds exceeds a `u32`.
     #[must_use]
     pub fn total_for_tolerance(&self, spread: Spread, tolerance: Tolerance) -> Option<u32> {
         let deviation = spread.at(tolerance.log());
@@ -54,28 +54,28 @@ impl Planner {
             return None;
         }
         let effect = (self.z_interval() + self.z_power()) * deviation / tolerance.log();
-        let blocks = RANK_TEST_COST * effect * effect + self.z_interval().powi(2) / 2.0;
-        whole(blocks.max(self.floor() as f64))
+        let rounds = RANK_TEST_COST * effect * effect + self.z_interval().powi(2) / 2.0;
+        whole(rounds.max(self.floor() as f64))
     }
 
-    /// The smallest relative difference, as a fraction, that `blocks` blocks are expected to show: the tolerance for
+    /// The smallest relative difference, as a fraction, that `rounds` rounds are expected to show: the tolerance for
     /// which [`Planner::total_for_tolerance`] returns this number, e^((z₁₋α/₂ + z₁₋β)·s·√(1.05/(n − z²₁₋α/₂/2))) − 1.
     ///
-    /// `None` below the minimum number of blocks for an interval, for an invalid spread, or if the difference exceeds a
+    /// `None` below the minimum number of rounds for an interval, for an invalid spread, or if the difference exceeds a
     /// factor of 101, the limit of [`Tolerance`].
     #[must_use]
-    pub fn smallest_effect(&self, spread: Spread, blocks: u32) -> Option<f64> {
-        let informed = f64::from(blocks) - self.z_interval().powi(2) / 2.0;
-        if (blocks as usize) < self.floor() || informed <= 0.0 {
+    pub fn smallest_effect(&self, spread: Spread, rounds: u32) -> Option<f64> {
+        let informed = f64::from(rounds) - self.z_interval().powi(2) / 2.0;
+        if (rounds as usize) < self.floor() || informed <= 0.0 {
             return None;
         }
         let log = spread.effect((self.z_interval() + self.z_power()) * (RANK_TEST_COST / informed).sqrt());
         Some(log.exp_m1()).filter(|effect| (0.0..=100.0).contains(effect))
     }
 
-    /// Additional blocks after which a comparison is expected to be conclusive: from 1 to 200, `None` if it takes more.
+    /// Additional rounds after which a comparison is expected to be conclusive: from 1 to 200, `None` if it takes more.
     ///
-    /// If there are fewer blocks than the plan for the spread requires, the difference to the plan. Otherwise the
+    /// If there are fewer rounds than the plan for the spread requires, the difference to the plan. Otherwise the
     /// spread was underestimated or the true ratio is near the edge; then the number that narrows the interval to ln(1
     /// + δ), because such an interval either excludes 1 or lies inside the band. Its width decreases as 1/√n.
     #[must_use]
@@ -92,12 +92,12 @@ impl Planner {
         more(ratio.n as f64 * shrink * shrink, ratio.n)
     }
 
-    /// Additional blocks after which a claim is expected to be settled: from 1 to 200, `None` if it takes more.
+    /// Additional rounds after which a claim is expected to be settled: from 1 to 200, `None` if it takes more.
     ///
     /// If the estimate does not move, the interval must shrink until it excludes the nearest bound of the claim; its
     /// width decreases as 1/√n. With h half its width and g the gap from the estimate to the bound, both in log-ratio,
     /// the total is n·((1 + z₁₋β/z₁₋α/₂)·h/g)², where the first factor allows for movement of the estimate. `None` if
-    /// the estimate lies on the bound: no number of blocks is expected to settle that. For a count of 0 the upper end
+    /// the estimate lies on the bound: no number of rounds is expected to settle that. For a count of 0 the upper end
     /// decreases as 1/n instead.
     #[must_use]
     pub fn more_to_settle(&self, ratio: &Estimate, expected: &ExpectedRange) -> Option<u32> {
@@ -139,15 +139,15 @@ impl Default for Planner {
 }
 
 /// The number rounded up; `None` if it exceeds a `u32`.
-fn whole(blocks: f64) -> Option<u32> {
-    let up = blocks.ceil();
+fn whole(rounds: f64) -> Option<u32> {
+    let up = rounds.ceil();
     (up <= f64::from(u32::MAX)).then_some(up as u32)
 }
 
-/// The blocks missing from `have` to `total`, at least one because the question is still open; `None` above
+/// The rounds missing from `have` to `total`, at least one because the question is still open; `None` above
 /// [`Planner::MOST`].
 fn more(total: f64, have: usize) -> Option<u32> {
-    whole((total.ceil() - have as f64).max(1.0)).filter(|blocks| total.is_finite() && *blocks <= Planner::MOST)
+    whole((total.ceil() - have as f64).max(1.0)).filter(|rounds| total.is_finite() && *rounds <= Planner::MOST)
 }
 
 #[cfg(test)]
@@ -162,15 +162,15 @@ mod tests {
     #[test]
     fn sharp_metrics_need_the_floor_and_blunt_ones_hundreds() {
         let planner = Planner::default();
-        let blocks = |s| planner.total_for_tolerance(Spread::normal(s), Tolerance::DEFAULT);
+        let rounds = |s| planner.total_for_tolerance(Spread::normal(s), Tolerance::DEFAULT);
         // 1.05·((1.95996 + 0.84162)·s/0.04879)² + 1.95996²/2
-        assert_eq!(blocks(0.025), Some(6));
-        assert_eq!(blocks(0.32), Some(357));
-        assert_eq!(blocks(0.0), Some(6));
-        assert_eq!(blocks(f64::NAN), None);
-        assert_eq!(blocks(-1.0), None);
-        assert_eq!(blocks(f64::INFINITY), None);
-        assert_eq!(blocks(1e9), None);
+        assert_eq!(rounds(0.025), Some(6));
+        assert_eq!(rounds(0.32), Some(357));
+        assert_eq!(rounds(0.0), Some(6));
+        assert_eq!(rounds(f64::NAN), None);
+        assert_eq!(rounds(-1.0), None);
+        assert_eq!(rounds(f64::INFINITY), None);
+        assert_eq!(rounds(1e9), None);
     }
 
     #[test]
@@ -186,13 +186,13 @@ mod tests {
     fn the_smallest_effect_is_the_inverse_of_the_blocks_it_takes() {
         for planner in [Planner::default(), Planner::new(Confidence::P99, 0.9).unwrap()] {
             for spread in [0.01, 0.08, 0.3].map(Spread::normal) {
-                for blocks in [9, 10, 20, 40, 357] {
-                    let effect = planner.smallest_effect(spread, blocks).unwrap();
+                for rounds in [9, 10, 20, 40, 357] {
+                    let effect = planner.smallest_effect(spread, rounds).unwrap();
                     let just = |factor: f64| {
                         planner.total_for_tolerance(spread, Tolerance::new(effect * factor).unwrap()).unwrap()
                     };
-                    assert_eq!(just(1.0 + 1e-9), blocks, "{spread:?} {blocks}");
-                    assert!(just(0.999) > blocks, "{spread:?} {blocks}");
+                    assert_eq!(just(1.0 + 1e-9), rounds, "{spread:?} {rounds}");
+                    assert!(just(0.999) > rounds, "{spread:?} {rounds}");
                 }
             }
         }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_plan_already_met_turns_to_the_width() {
         let planner = Planner::default();
-        // Twice the allowed width takes four times the blocks.
+        // Twice the allowed width takes four times the rounds.
         let edge = 2.0 * Tolerance::DEFAULT.log();
         let touching = measured(1.0, (edge / 2.0).exp(), edge.exp(), 10);
         let more = planner.more_for_tolerance(&touching, Some(Spread::normal(0.01)), Tolerance::DEFAULT);
@@ -241,9 +241,9 @@ mod tests {
         // h = ln(1.25), g = ln(2/1.8): 10·(1.42941·0.22314/0.10536)² = 91.6 in total.
         assert_eq!(cost(1.8), Some(82));
         assert!(cost(1.85) > cost(1.8));
-        // Too near for 200 additional blocks, and on the estimate.
+        // Too near for 200 additional rounds, and on the estimate.
         assert_eq!((cost(1.9), cost(2.0)), (None, None));
-        // Without events in ten blocks up to 1.2 % is possible; twelve times as many blocks leave 0.1 %.
+        // Without events in ten rounds up to 1.2 % is possible; twelve times as many rounds leave 0.1 %.
         let none = measured(0.0, 0.0, 0.012, 10);
         let cost = |bound| planner.more_to_settle(&none, &ExpectedRange::at_most(bound).unwrap());
         assert_eq!((cost(0.001), cost(0.0001)), (Some(110), None));

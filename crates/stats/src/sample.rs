@@ -3,7 +3,7 @@
 use crate::StatsError;
 
 /// Maximum number of observations per sample for pairwise methods. Two million Walsh averages take 16 MB, and two
-/// thousand blocks are impractical.
+/// thousand rounds are impractical.
 pub(crate) const PAIRWISE_LIMIT: usize = 2_000;
 
 /// Accepts a non-empty sample of finite numbers.
@@ -41,7 +41,7 @@ pub(crate) fn sorted(sample: &[f64]) -> Vec<f64> {
     copy
 }
 
-/// ln(b / a) of two positive numbers. It is exactly antisymmetric, so that swapping the arms of a comparison gives the
+/// ln(b / a) of two positive numbers. It is exactly antisymmetric, so that swapping the variants of a comparison gives the
 /// reciprocal ratio and the same p-value to the last bit.
 pub(crate) fn log_ratio(a: f64, b: f64) -> f64 {
     let (small, large, sign) = if b >= a { (a, b, 1.0) } else { (b, a, -1.0) };

@@ -40,23 +40,23 @@ pub fn standard_deviation(sample: &[f64]) -> Result<f64, StatsError> {
     representable((squares / (n - 1.0)).sqrt())
 }
 
-/// Scatter of the log-ratios of blocks about their estimate, for effects of every size, in logs.
+/// Scatter of the log-ratios of rounds about their estimate, for effects of every size, in logs.
 ///
-/// The number of blocks that a signed-rank test needs depends on how often the mean of two blocks deviates by more than
+/// The number of rounds that a signed-rank test needs depends on how often the mean of two rounds deviates by more than
 /// the effect of interest (Noether 1987). On a normal host one standard deviation determines this for every effect. On
-/// a shared host most blocks agree and some deviate far, which no single number describes: the median absolute
+/// a shared host most rounds agree and some deviate far, which no single number describes: the median absolute
 /// deviation reflects only those that agree. The type therefore holds four quantiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread([f64; SHARES.len()]);
 
-/// Shares of pairs of blocks whose mean deviates by at most the corresponding value in [`Spread`].
+/// Shares of pairs of rounds whose mean deviates by at most the corresponding value in [`Spread`].
 const SHARES: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
-/// Minimum number of blocks for an estimate from pairs; with fewer the scatter is assumed to be normal.
+/// Minimum number of rounds for an estimate from pairs; with fewer the scatter is assumed to be normal.
 const PAIRS_TELL: usize = 6;
 
 impl Spread {
-    /// The spread of the log-ratios of blocks about their centre. `None` below two blocks, or if a number exceeds a
+    /// The spread of the log-ratios of rounds about their centre. `None` below two rounds, or if a number exceeds a
     /// double.
     pub(crate) fn of(d: &[f64], centre: f64) -> Option<Self> {
         if d.len() < PAIRS_TELL {
@@ -80,7 +80,7 @@ impl Spread {
         Self(SHARES.map(|share| deviation * normal_reach(share)))
     }
 
-    /// The standard deviation, in logs, for the block count formula at an effect of this size: that of normal
+    /// The standard deviation, in logs, for the round count formula at an effect of this size: that of normal
     /// log-ratios with the same share of pairs that deviate by at most `effect`.
     #[must_use]
     pub fn at(&self, effect: f64) -> f64 {
@@ -102,7 +102,7 @@ impl Spread {
         below.0 * reach / below.1
     }
 
-    /// Scatter of most blocks as a standard deviation: half of the pairs deviate by at most 0.48 of it.
+    /// Scatter of most rounds as a standard deviation: half of the pairs deviate by at most 0.48 of it.
     #[must_use]
     pub fn typical(&self) -> f64 {
         self.0[1] / normal_reach(SHARES[1])
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn a_few_blocks_far_off_count_for_effects_of_their_size() {
-        // Five in eight blocks agree within 2 %, three in eight deviate by 0.3 in either direction.
-        let mut blocks = normal_blocks(50, 0.02);
-        blocks.extend([0.3, -0.3].repeat(15));
-        let spread = Spread::of(&blocks, 0.0).unwrap();
-        assert!(mad(&blocks).unwrap() < 0.05);
+        // Five in eight rounds agree within 2 %, three in eight deviate by 0.3 in either direction.
+        let mut rounds = normal_blocks(50, 0.02);
+        rounds.extend([0.3, -0.3].repeat(15));
+        let spread = Spread::of(&rounds, 0.0).unwrap();
+        assert!(mad(&rounds).unwrap() < 0.05);
         assert!(spread.at(0.01) < 0.05, "{spread:?}");
         assert!(spread.at(0.1) > 0.2, "{spread:?}");
     }

@@ -1,4 +1,4 @@
-//! Comparison of two runs without common blocks.
+//! Comparison of two runs without common rounds.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, StatsError,
 /// **It cannot detect drift.** A change of the host between the two runs is part of the ratio, and the interval does
 /// not account for it: on a noisy machine, identical configurations compared this way "differ" far more often than the
 /// level states. Any report of this type must mention this. Prefer [`PairedRatio`](crate::PairedRatio) whenever both
-/// arms can run in blocks.
+/// variants can run in rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct UnpairedRatio {
     /// B/A. 1 means no difference; `n` and [`Bounds::NeedsAtLeast`] count trials of the smaller run.
@@ -68,7 +68,7 @@ impl UnpairedRatio {
         })
     }
 
-    /// Whether B is faster or slower than A, drift included. The needed blocks are additional trials in each run, which
+    /// Whether B is faster or slower than A, drift included. The needed rounds are additional trials in each run, which
     /// narrow the interval but do not reduce drift.
     #[must_use]
     pub fn verdict(&self, tolerance: Tolerance, better: Better, planner: &Planner) -> Verdict {

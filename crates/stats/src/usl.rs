@@ -50,7 +50,7 @@ impl Usl {
     /// the fit, are drawn again onto the fitted curve and refitted 400 times with a generator seeded by `seed`. The
     /// standard error is the spread of the refits, and its multiple is Student's t with n − 3 degrees of freedom. A
     /// percentile interval would be too narrow with so few points. The intervals need 6 points, their coverage is
-    /// nominal, and they assume independent residuals, although trials of one block share the influences on the block.
+    /// nominal, and they assume independent residuals, although trials of one round share the influences on the round.
     ///
     /// # Errors
     /// No points, a concurrency of 0, a throughput that is not finite and positive, fewer than three distinct levels,

@@ -14,7 +14,7 @@ pub enum Better {
     Lower,
 }
 
-/// The relative difference δ below which arms count as equivalent: ratios inside (1/(1 + δ), 1 + δ). It is a choice of
+/// The relative difference δ below which variants count as equivalent: ratios inside (1/(1 + δ), 1 + δ). It is a choice of
 /// the reader, not a statistic. From 10⁻⁹ to 100 (a factor of 101).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
@@ -86,15 +86,15 @@ pub enum Verdict {
     Slower,
     /// B is as good as A within the tolerance: this was shown, not merely not refuted.
     Equivalent,
-    /// The available blocks support none of the three.
+    /// The available rounds support none of the three.
     Inconclusive {
-        /// Blocks to run **in addition** to the available ones; `None` if no practical number is expected to suffice.
-        blocks_needed: Option<u32>,
+        /// Rounds to run **in addition** to the available ones; `None` if no practical number is expected to suffice.
+        rounds_needed: Option<u32>,
     },
 }
 
 impl Verdict {
-    /// The verdict of an interval of the ratio B/A. `blocks_needed` is returned if the result is inconclusive.
+    /// The verdict of an interval of the ratio B/A. `rounds_needed` is returned if the result is inconclusive.
     ///
     /// - **Equivalent** iff the interval lies wholly inside the band of the tolerance, even if it excludes 1: a
     ///   difference too small to matter is no reason to choose.
@@ -102,9 +102,9 @@ impl Verdict {
     ///   established; that it exceeds the tolerance is not, unless the whole interval lies beyond the band.
     /// - **Inconclusive** otherwise, and without an interval.
     #[must_use]
-    pub fn judge(interval: Option<Interval>, tolerance: Tolerance, better: Better, blocks_needed: Option<u32>) -> Self {
+    pub fn judge(interval: Option<Interval>, tolerance: Tolerance, better: Better, rounds_needed: Option<u32>) -> Self {
         let Some(interval) = interval else {
-            return Verdict::Inconclusive { blocks_needed };
+            return Verdict::Inconclusive { rounds_needed };
         };
         if tolerance.holds(interval) {
             return Verdict::Equivalent;
@@ -118,7 +118,7 @@ impl Verdict {
         } else if interval.high() < 1.0 {
             below
         } else {
-            Verdict::Inconclusive { blocks_needed }
+            Verdict::Inconclusive { rounds_needed }
         }
     }
 }
@@ -132,7 +132,7 @@ mod tests {
         Verdict::judge(Some(interval), Tolerance::DEFAULT, better, Some(7))
     }
 
-    const OPEN: Verdict = Verdict::Inconclusive { blocks_needed: Some(7) };
+    const OPEN: Verdict = Verdict::Inconclusive { rounds_needed: Some(7) };
 
     #[test]
     fn the_rule_case_by_case() {
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn without_an_interval_nothing_is_said() {
         let none = Verdict::judge(None, Tolerance::DEFAULT, Better::Higher, None);
-        assert_eq!(none, Verdict::Inconclusive { blocks_needed: None });
+        assert_eq!(none, Verdict::Inconclusive { rounds_needed: None });
     }
 
     #[test]

@@ -17,12 +17,12 @@ use litelab_protocol::Executor;
 
 use crate::ours::{Ceiling, OneWriter};
 
-const ACCESSES: [&str; 1] = ["group-commit"];
+const SHARINGS: [&str; 1] = ["group-commit"];
 
 fn main() -> ExitCode {
     let executors = &[Executor::Dedicated];
-    let ours = Driver::library::<Orchestrator<OneWriter>>("duroxide-onewriter", describe::ours, executors, &ACCESSES);
-    let ceiling = Driver::library::<Orchestrator<Ceiling>>("duroxide-ceiling", describe::ceiling, executors, &ACCESSES);
+    let ours = Driver::library::<Orchestrator<OneWriter>>("duroxide-onewriter", describe::ours, executors, &SHARINGS);
+    let ceiling = Driver::library::<Orchestrator<Ceiling>>("duroxide-ceiling", describe::ceiling, executors, &SHARINGS);
     let drivers = [ours, ceiling].map(|driver| driver.interface(interface()));
     litelab_harness::main("duroxide-onewriter", drivers)
 }

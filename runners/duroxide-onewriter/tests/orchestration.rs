@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use litelab_harness::testing::*;
-use litelab_protocol::{Access, Begin, Database, Description, Executor, Fetch, Source, Statement, Trial, Until, Value};
+use litelab_protocol::{
+    Begin, Database, Description, Executor, Fetch, Sharing, Source, Statement, Trial, Until, Value,
+};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -38,7 +40,7 @@ fn fan_out(driver: &str, scratch: &Scratch, delay_ms: u64, workers: u32, until: 
     let transaction = transaction("fan-out", Begin::None, params, vec![statement]);
     let roles = vec![role("r", workers, &[0], until)];
     let mut trial = trial(driver, vec![file(&scratch.path())], vec![transaction], roles);
-    (trial.executor, trial.access) = (Executor::Dedicated, Access::GroupCommit { readers: 2 });
+    (trial.executor, trial.sharing) = (Executor::Dedicated, Sharing::GroupCommit { readers: 2 });
     trial
 }
 
@@ -134,7 +136,7 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| drop(t.connection.options.insert("polling".into(), json!(1))), "`polling`");
     refused(&|t| drop(t.connection.options.insert("acks".into(), json!("early"))), "`acks`");
     refused(&|t| t.connection.settings = pragmas(&[("synchronous", "OFF")]), "PRAGMA synchronous");
-    refused(&|t| t.access = Access::Shared, "shared");
+    refused(&|t| t.sharing = Sharing::OneConnection, "one-connection");
     let memory = Database::Memory { name: "a".into(), shared: true, setup: vec![], teardown: vec![] };
     refused(&|t| t.databases = vec![memory.clone()], "not in memory");
     refused(&|t| t.databases = vec![file(&scratch.0.path().join("no/such"))], "no/such");

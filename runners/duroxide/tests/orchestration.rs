@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use litelab_harness::testing::*;
 use litelab_protocol::{
-    Access, Begin, Database, Description, ErrorCount, Executor, Fetch, Source, Statement, Transaction, Trial, Until,
+    Begin, Database, Description, ErrorCount, Executor, Fetch, Sharing, Source, Statement, Transaction, Trial, Until,
 };
 use serde_json::{Value, json};
 use sqlx::{Connection, Row, SqliteConnection};
@@ -69,7 +69,7 @@ fn fan_out(activities: u64, delay_ms: u64) -> Transaction {
 fn trial_of(scratch: &Scratch, transaction: Transaction, workers: u32, until: Until) -> Trial {
     let roles = vec![role("r", workers, &[0], until)];
     let mut trial = trial("duroxide-sqlite", vec![file(&scratch.path())], vec![transaction], roles);
-    (trial.executor, trial.access) = (Executor::Dedicated, Access::Pool { connections: 5 });
+    (trial.executor, trial.sharing) = (Executor::Dedicated, Sharing::Pool { connections: 5 });
     trial
 }
 
@@ -101,7 +101,7 @@ fn every_connection_has_the_librarys_settings_or_those_asked_for() {
     for (pragmas, expected, connections) in [(vec![], own, 5), (profile, asked, 2)] {
         let scratch = Scratch::new();
         let mut trial = trial_of(&scratch, fan_out(2, 0), 3, count(6));
-        trial.access = Access::Pool { connections };
+        trial.sharing = Sharing::Pool { connections };
         (trial.connection.settings, trial.connection.read_back) = (pragmas, names.map(String::from).to_vec());
         let ready = RUNNER.run(&trial).ready;
         assert_eq!(ready.connections.len() as u32, connections);
@@ -178,7 +178,7 @@ fn the_time_is_taken_apart() {
 }
 
 fn taken_apart() -> Result<(), String> {
-    let [mut reads, mut noticed] = [Vec::new(), Vec::new()];
+    let (mut reads, mut noticed) = (Vec::new(), Vec::new());
     for wait in ["poll", "told"] {
         let scratch = Scratch::new();
         let mut trial = trial_of(&scratch, fan_out(3, 100), 2, count(8));
@@ -223,7 +223,7 @@ fn errors_that_duroxide_tries_again_are_counted_as_cured() {
     });
     // With one connection no two transactions overlap.
     let alone = Scratch::new();
-    (trial.databases, trial.access) = (vec![file(&alone.path())], Access::Pool { connections: 1 });
+    (trial.databases, trial.sharing) = (vec![file(&alone.path())], Sharing::Pool { connections: 1 });
     assert_eq!(RUNNER.run(&trial).only().errors, Default::default());
 }
 
@@ -252,8 +252,8 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| drop(t.connection.options.insert("wait".into(), json!("long"))), "`wait`");
     refused(&|t| drop(t.connection.options.insert("workers".into(), json!(1))), "`workers`");
     refused(&|t| t.transactions[0].statements[0].sql = "SELECT ?1, ?2, ?3".into(), "takes no SQL");
-    refused(&|t| t.access = Access::Pool { connections: 6 }, "has 5 connections");
-    refused(&|t| t.access = Access::PerWorker, "per-worker");
+    refused(&|t| t.sharing = Sharing::Pool { connections: 6 }, "has 5 connections");
+    refused(&|t| t.sharing = Sharing::OwnConnection, "own-connection");
     refused(&|t| t.connection.settings = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
     refused(&|t| t.databases = vec![file(&scratch.0.path().join("no/such"))], "SQLITE_CANTOPEN");
     let private = Database::Memory { name: "a".into(), shared: false, setup: vec![], teardown: vec![] };

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::{orchestration, queue, server};
 
 /// Every fault claims what its target can do; `group-commit` is left out, as there.
-const ACCESSES: [&str; 5] = ["per-worker", "shared", "pool", "write-lock", "split"];
+const SHARINGS: [&str; 5] = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
 
 /// What the runner says of itself, under the given version of the protocol.
 pub fn describe(protocol: u32) -> Description {
@@ -14,7 +14,7 @@ pub fn describe(protocol: u32) -> Description {
         name: name.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         sqlite,
-        accesses: ACCESSES.map(String::from).to_vec(),
+        sharings: SHARINGS.map(String::from).to_vec(),
         executors,
         interface,
         dialect: litelab_protocol::Dialect::Sqlite,
@@ -31,7 +31,7 @@ pub fn describe(protocol: u32) -> Description {
         }
         // As much as its target can do.
         true => DriverDescription {
-            accesses: vec!["per-worker".into(), "pool".into()],
+            sharings: vec!["own-connection".into(), "pool".into()],
             dialect: litelab_protocol::Dialect::Postgres,
             ..driver(name, None, fault.executors(), None)
         },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Begin, ConnectionSettings, Database, Executor, Fetch, Line, Load, Operation, Order, Tick, Trial,
+    Begin, ConnectionSettings, Database, Executor, Fetch, Load, Message, Operation, Order, Sharing, Tick, Trial,
     TrialResult, Until, WorkerResult, codes,
 };
 
@@ -58,7 +58,7 @@ faults! {
     /// Forgets the arrivals it never started.
     HidesUnserved = "hides-unserved",
     /// Gives every worker a connection of its own, whatever was asked for.
-    IgnoresAccess = "ignores-access",
+    IgnoresSharing = "ignores-sharing",
     /// Leaves out `synchronous` and reports what is in effect.
     IgnoresPragma = "ignores-pragma",
     /// Tries once.
@@ -195,7 +195,7 @@ impl Fault {
         ["queue", "orchestration"].into_iter().find(|interface| name.starts_with(interface))
     }
 
-    /// What its driver lists. The honest runner has more, but each further one is examined in every access.
+    /// What its driver lists. The honest runner has more, but each further one is examined in every sharing.
     pub fn executors(self) -> Vec<Executor> {
         match self {
             Self::ProbeExaggerates | Self::ProbeSeesNothing | Self::TicksShortenLag => {
@@ -230,7 +230,7 @@ impl Fault {
                     }
                 }
             }
-            Self::IgnoresAccess => trial.access = Access::PerWorker,
+            Self::IgnoresSharing => trial.sharing = Sharing::OwnConnection,
             Self::IgnoresPragma | Self::LiesAboutSynchronous => {
                 trial.connection.settings.retain(|p| p.name != "synchronous");
             }
@@ -388,6 +388,6 @@ fn one_more(operation: &mut Operation) {
 }
 
 /// Whether a line is one of those after `go`.
-pub fn is_after_go(line: &Line) -> bool {
-    !matches!(line, Line::Ready(_))
+pub fn is_after_go(line: &Message) -> bool {
+    !matches!(line, Message::Ready(_))
 }

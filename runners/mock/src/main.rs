@@ -23,7 +23,7 @@ mod simulate;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use litelab_protocol::{Failed, Line, Trial};
+use litelab_protocol::{Failed, Message, Trial};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some("run") => run().unwrap_or_else(|reason| {
-            say(&Line::Failed(Failed { reason, code: None }));
+            say(&Message::Failed(Failed { reason, code: None }));
             ExitCode::FAILURE
         }),
         Some("inspect") => {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
-use litelab_protocol::{Database, Failed, Line, Trial};
+use litelab_protocol::{Database, Failed, Message, Trial};
 use rusqlite::Connection;
 
 use crate::fault::{Fault, is_after_go};
@@ -62,23 +62,23 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     let mut started = Vec::new();
     for line in BufReader::new(from).lines() {
         let line = line.map_err(|e| e.to_string())?;
-        let line: Line = serde_json::from_str(&line).map_err(|e| format!("the honest runner said {line}: {e}"))?;
+        let line: Message = serde_json::from_str(&line).map_err(|e| format!("the honest runner said {line}: {e}"))?;
         if is_after_go(&line) {
             misbehave(fault);
         }
         match line {
-            Line::Ready(mut ready) => {
+            Message::Ready(mut ready) => {
                 fault.falsify_settings(&asked, &mut ready.connections);
                 started.clone_from(&ready.connections);
-                say(&Line::Ready(ready));
+                say(&Message::Ready(ready));
             }
-            Line::Tick(_) if never_ticks(fault) => {}
-            Line::Tick(mut tick) => {
+            Message::Tick(_) if never_ticks(fault) => {}
+            Message::Tick(mut tick) => {
                 fault.falsify_tick(&mut tick);
-                say(&Line::Tick(tick));
+                say(&Message::Tick(tick));
             }
-            Line::Result(_) if fault == Fault::NoLastLine => {}
-            Line::Result(mut result) => {
+            Message::Result(_) if fault == Fault::NoLastLine => {}
+            Message::Result(mut result) => {
                 if fault == Fault::LosesRow {
                     // Its connections are closed, and all its ticks have been heard.
                     lose_row(&asked)?;
@@ -90,10 +90,10 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                 if fault == Fault::RepeatsSettings {
                     result.connections.clone_from(&started);
                 }
-                say(&Line::Result(result));
+                say(&Message::Result(result));
             }
-            Line::Failed(failed) if fault == Fault::ServerHidesErrors => {
-                say(&Line::Failed(Failed { code: None, ..failed }));
+            Message::Failed(failed) if fault == Fault::ServerHidesErrors => {
+                say(&Message::Failed(Failed { code: None, ..failed }));
             }
             other => say(&other),
         }
@@ -119,9 +119,9 @@ fn misbehave(fault: Fault) {
         Fault::DiesBySignal => std::process::abort(),
         Fault::PrintsGarbage => println!("Inserting rows, please wait..."),
         Fault::EndlessLine => {
-            let block = [b'x'; 1 << 16];
+            let round = [b'x'; 1 << 16];
             let mut out = std::io::stdout().lock();
-            while out.write_all(&block).is_ok() {}
+            while out.write_all(&round).is_ok() {}
             std::process::exit(1);
         }
         _ => {}

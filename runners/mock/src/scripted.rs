@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::time::Duration;
 
-use litelab_protocol::{Line, Ready, Trial};
+use litelab_protocol::{Message, Ready, Trial};
 
 use crate::script::Script;
 use crate::{say, settings, simulate};
@@ -17,15 +17,15 @@ pub fn run(trial: &Trial, input: &mut impl BufRead) -> Result<(), String> {
     let mut played = simulate::play(trial, &script)?;
     let connections = settings::claimed(trial);
     played.result.connections = connections.clone();
-    say(&Line::Ready(Ready { connections }));
+    say(&Message::Ready(Ready { connections }));
     let mut go = String::new();
     if input.read_line(&mut go).map_err(|e| e.to_string())? == 0 {
         return Ok(());
     }
     std::thread::sleep(Duration::from_millis(script.pause_ms));
     for tick in played.ticks {
-        say(&Line::Tick(tick));
+        say(&Message::Tick(tick));
     }
-    say(&Line::Result(Box::new(played.result)));
+    say(&Message::Result(Box::new(played.result)));
     Ok(())
 }

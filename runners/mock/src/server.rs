@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use litelab_protocol::{Begin, Fetch, Line, Role, Statement, Step, Transaction, Trial, Until, Work};
+use litelab_protocol::{Begin, Fetch, Message, Role, Statement, Step, Transaction, Trial, Until, Work};
 
 use crate::fault::Fault;
 
@@ -79,7 +79,7 @@ fn run(trial: &Trial) -> Result<(), String> {
     let last = lines.filter_map(|line| serde_json::from_str(&line).ok()).last();
     child.wait().map_err(|e| e.to_string())?;
     match last {
-        Some(Line::Result(_)) => Ok(()),
+        Some(Message::Result(_)) => Ok(()),
         other => Err(format!("no row could be lost: {other:?}")),
     }
 }

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use litelab_protocol::{Access, ConnectionSettings, Setting, Trial, Value};
+use litelab_protocol::{ConnectionSettings, Setting, Sharing, Trial, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 /// PRAGMAs whose word a database in memory would not take over.
 const WORDS: [&str; 2] = ["journal_mode", "locking_mode"];
 
-/// Every connection the trial's access opens, each with the settings that were asked for.
+/// Every connection the trial's sharing opens, each with the settings that were asked for.
 pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
     let settings = expected(&trial.connection.settings, &trial.connection.read_back);
     let mut labels = Vec::new();
-    match trial.access {
-        Access::PerWorker | Access::WriteLock => {
+    match trial.sharing {
+        Sharing::OwnConnection | Sharing::AppLock => {
             for role in &trial.roles {
                 labels.extend((0..role.workers).map(|_| role.name.clone()));
             }
         }
-        Access::Shared => labels.push("shared".to_owned()),
-        Access::Pool { connections } => labels.extend((0..connections).map(|_| "pool".to_owned())),
-        Access::Split { readers } | Access::GroupCommit { readers } => {
+        Sharing::OneConnection => labels.push("shared".to_owned()),
+        Sharing::Pool { connections } => labels.extend((0..connections).map(|_| "pool".to_owned())),
+        Sharing::WriterReaders { readers } | Sharing::GroupCommit { readers } => {
             labels.push("writer".to_owned());
             labels.extend((0..readers).map(|_| "reader".to_owned()));
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Arrivals, Fetch, Load, Operation, Order, Role, Tick, TickCount, Trial, TrialResult, Unfinished, Until,
+    Arrivals, Fetch, Load, Operation, Order, Role, Sharing, Tick, TickCount, Trial, TrialResult, Unfinished, Until,
     WorkerResult, codes,
 };
 
@@ -410,7 +410,7 @@ fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
     let spec = &trial.transactions[transaction];
     let open = matches!(trial.roles[role].load, Load::Open { .. });
     let fetches = spec.timed_rows && spec.statements.iter().any(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
-    let shares = trial.access != Access::PerWorker;
+    let shares = trial.sharing != Sharing::OwnConnection;
     let timers = [("wait", shares), ("response", open), ("lag", open), ("query", fetches), ("first_row", fetches)];
     Operation {
         role: trial.roles[role].name.clone(),

@@ -21,7 +21,7 @@ fn trial(workers: u32, load: Load, until: Until) -> Trial {
         id: String::new(),
         driver: "scripted".into(),
         executor: Executor::Threads,
-        access: Access::PerWorker,
+        sharing: Sharing::OwnConnection,
         databases: vec![Database::File { path: "never opened".into() }],
         connection: Connection::default(),
         prepare: Prepare::Once,

@@ -1,6 +1,6 @@
 // Checks of a trial before anything is opened.
 
-import { connections } from './access.mjs';
+import { connections } from './sharing.mjs';
 import { VERSION } from './describe.mjs';
 import { Fault } from './driver.mjs';
 import { Schedule } from './schedule.mjs';
@@ -13,8 +13,8 @@ export function check(trial, driver) {
     if (trial.protocol !== VERSION) fail(`protocol ${trial.protocol} is not ${VERSION}`);
     if (!driver.executors.includes(trial.executor))
         fail(`executor ${trial.executor} is not supported by ${trial.driver}`);
-    const { kind, connections: pool, readers } = trial.access;
-    if (driver.accesses?.includes(kind) === false) fail(`access ${kind} is not supported by ${trial.driver}`);
+    const { kind, connections: pool, readers } = trial.sharing;
+    if (driver.sharings?.includes(kind) === false) fail(`sharing ${kind} is not supported by ${trial.driver}`);
     if (trial.databases.some((database) => database.kind === 'server')) {
         fail(`driver \`${trial.driver}\` opens databases of SQLite, and this one is a server's`);
     }
@@ -22,7 +22,7 @@ export function check(trial, driver) {
         fail(`the ${driver.interface.name} of ${trial.driver} needs a database in a file`);
     }
     if (connections(trial).length === 0 || pool === 0 || readers === 0) {
-        fail(`access ${kind} needs at least one connection`);
+        fail(`sharing ${kind} needs at least one connection`);
     }
     for (const role of trial.roles) {
         const { name } = role;

@@ -8,8 +8,8 @@ const SLICE = 10e6;
 /** Never written, so that a wait for it lasts until its timeout. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
-/** Blocks this thread. */
-export function block(ms) {
+/** Rounds this thread. */
+export function round(ms) {
     if (ms > 0) Atomics.wait(nothing, 0, 0, ms);
 }
 
@@ -32,12 +32,12 @@ export class BlockingClock extends Clock {
 
     /** Returns after the pause; never returns a promise. */
     pause(nanos) {
-        block(nanos / 1e6);
+        round(nanos / 1e6);
     }
 
     /** Pauses inside a transaction. */
     hold(nanos) {
-        block(nanos / 1e6);
+        round(nanos / 1e6);
     }
 }
 
@@ -58,7 +58,7 @@ export class LoopClock extends Clock {
     }
 
     hold(nanos) {
-        return this.inline ? block(nanos / 1e6) : this.pause(nanos);
+        return this.inline ? round(nanos / 1e6) : this.pause(nanos);
     }
 }
 

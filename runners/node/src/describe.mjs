@@ -5,8 +5,8 @@ import { Fault, NAMES, load } from './driver.mjs';
 /** Version of the protocol. */
 export const VERSION = 3;
 
-/** Default accesses of a driver, under every executor that it supports. */
-const ACCESSES = ['per-worker', 'shared', 'pool', 'write-lock', 'split'];
+/** Default kinds of sharing of a driver, under every executor that it supports. */
+const SHARINGS = ['own-connection', 'one-connection', 'pool', 'app-lock', 'writer-readers'];
 
 /** Describes all drivers. One that cannot be loaded is omitted, with the reason on standard error. */
 export async function describe() {
@@ -14,12 +14,12 @@ export async function describe() {
     for (const name of NAMES) {
         try {
             const driver = await load(name);
-            const { version, executors, accesses = ACCESSES, interface: offered } = driver;
+            const { version, executors, sharings = SHARINGS, interface: offered } = driver;
             drivers.push({
                 name,
                 version,
                 sqlite: name === 'noop' ? null : await build(driver),
-                accesses,
+                sharings,
                 executors,
                 interface: offered,
             });

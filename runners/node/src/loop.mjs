@@ -1,7 +1,7 @@
 // Workers as asynchronous tasks on the main event loop: the executors `inline` (the driver blocks the loop), `offload`
 // (it answers later) and `dedicated` (each connection has its own thread).
 
-import { QueueGate, connections, gates, unlocked, ways } from './access.mjs';
+import { QueueGate, connections, gates, unlocked, ways } from './sharing.mjs';
 import { LoopClock } from './clock.mjs';
 import { run, settingsAtEnd } from './connect.mjs';
 import { Dedicated } from './dedicated.mjs';
@@ -30,12 +30,12 @@ export class Loop {
             loop.sessions.push(sessions);
         }
         const writeLock = new QueueGate(1);
-        const shared = trial.databases.map(() => gates(trial.access, (places) => new QueueGate(places)));
+        const shared = trial.databases.map(() => gates(trial.sharing, (places) => new QueueGate(places)));
         for (const seat of seats) {
             const all = loop.sessions[seat.database];
             const gated = shared[seat.database];
             const mine = gated === null ? [all[seat.connection]] : all;
-            const way = (await unlocked(trial, seat.role, all[0])) ?? ways(trial.access, gated, writeLock, mine);
+            const way = (await unlocked(trial, seat.role, all[0])) ?? ways(trial.sharing, gated, writeLock, mine);
             loop.workers.push(new Worker(trial, seat, way, driver.integers, stage));
         }
         return loop;

@@ -59,7 +59,7 @@ const manifest = createRequire(import.meta.url).resolve('plainjob/package.json')
 export default {
     version: JSON.parse(readFileSync(manifest, 'utf8')).version,
     executors: ['threads', 'processes', 'inline'],
-    accesses: ['per-worker', 'shared'],
+    sharings: ['own-connection', 'one-connection'],
     interface: INTERFACE,
     options: ['timeout', 'maintenanceInterval'],
     integers: 'number',

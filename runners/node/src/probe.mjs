@@ -86,6 +86,6 @@ export class Probe {
         const [waits] = await once(this.pool, 'message');
         await this.pool.terminate();
         const timers = { probe: this.lateness.encode(), pool_wait: new Histogram(waits).encode() };
-        return { timers, gauges: utilization === undefined ? {} : { utilization } };
+        return { timers, gauges: Number.isFinite(utilization) ? { utilization } : {} };
     }
 }

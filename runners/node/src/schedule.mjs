@@ -1,6 +1,6 @@
 // Arrivals of an open loop: one schedule for all workers of a role, in memory shared by threads.
 
-import { FutexGate } from './access.mjs';
+import { FutexGate } from './sharing.mjs';
 import { Fault } from './driver.mjs';
 import { Stream } from './generator.mjs';
 

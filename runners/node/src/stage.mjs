@@ -1,6 +1,6 @@
 // The shared state of the workers of a trial, in memory available to every thread.
 
-import { FutexGate, connections } from './access.mjs';
+import { FutexGate, connections } from './sharing.mjs';
 import { open, readBack, run } from './connect.mjs';
 import { Fault } from './driver.mjs';
 import { Schedule } from './schedule.mjs';

@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 
-import { FutexGate, ways } from './access.mjs';
+import { FutexGate, ways } from './sharing.mjs';
 import { BlockingClock } from './clock.mjs';
 import { run, settingsAtEnd } from './connect.mjs';
 import { Fault, load } from './driver.mjs';
@@ -29,7 +29,7 @@ const verbs = {
         const way = ({ gate, ...places }) => ({ gate: new FutexGate(gate), ...places });
         const shared = gates === null ? null : { write: way(gates.write), read: way(gates.read) };
         const sessions = shared === null ? [session] : lines.map((line) => new Remote(line));
-        const open = ways(trial.access, shared, new FutexGate(stage.writeLock), sessions);
+        const open = ways(trial.sharing, shared, new FutexGate(stage.writeLock), sessions);
         worker = new Worker(trial, seat, open, driver.integers, stage);
         setImmediate(work);
     },

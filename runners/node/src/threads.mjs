@@ -4,7 +4,7 @@
 
 import { Worker as Thread } from 'node:worker_threads';
 
-import { FutexGate, connections, gates, own } from './access.mjs';
+import { FutexGate, connections, gates, own } from './sharing.mjs';
 import { Fault } from './driver.mjs';
 
 export class Threads {
@@ -18,8 +18,8 @@ export class Threads {
                 new Thread(new URL('thread.mjs', import.meta.url), { workerData: { text, stage, ...data } }),
                 crew,
             );
-        const shares = !own(trial.access);
-        const gated = trial.databases.map(() => gates(trial.access, (places) => FutexGate.memory(places)));
+        const shares = !own(trial.sharing);
+        const gated = trial.databases.map(() => gates(trial.sharing, (places) => FutexGate.memory(places)));
         crew.workers = seats.map((seat) => start({ seat, gates: gated[seat.database] }));
         // The thread of each connection, by database.
         crew.owners = trial.databases.map((_, database) =>

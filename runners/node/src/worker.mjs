@@ -1,6 +1,6 @@
 // A worker, which repeats the steps of its role until the role ends.
 
-import { waits } from './access.mjs';
+import { waits } from './sharing.mjs';
 import { Stream } from './generator.mjs';
 import { End } from './clock.mjs';
 import { Params } from './params.mjs';
@@ -40,7 +40,7 @@ export function seats(trial) {
                     progress: Progress.memory(),
                     records: role.steps.map((step) => {
                         const spec = trial.transactions[step.transaction];
-                        return Record.memory(spec, waits(trial.access, spec), role.load.kind === 'open');
+                        return Record.memory(spec, waits(trial.sharing, spec), role.load.kind === 'open');
                     }),
                 });
             }
@@ -53,7 +53,7 @@ export function seats(trial) {
 export class Worker {
     /**
      * @param {Seat} seat
-     * @param {{ write: import('./access.mjs').Way, read: import('./access.mjs').Way }} ways
+     * @param {{ write: import('./sharing.mjs').Way, read: import('./sharing.mjs').Way }} ways
      * @param {'bigint' | 'number'} integers
      * @param {import('./stage.mjs').Stage} stage the shared state of the workers
      */

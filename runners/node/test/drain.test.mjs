@@ -107,20 +107,20 @@ const LAST = WARM + WINDOW + DRAIN;
 const FOR_EVER = 600_000;
 const stuck = (more) => ({ warmup_ms: WARM, drain_ms: DRAIN, connection: connection(FOR_EVER), ...more });
 
-for (const [driver, executor, access] of [
-    ['better-sqlite3', 'threads', { kind: 'per-worker' }],
+for (const [driver, executor, sharing] of [
+    ['better-sqlite3', 'threads', { kind: 'own-connection' }],
     ['better-sqlite3', 'threads', { kind: 'pool', connections: 1 }],
-    ['better-sqlite3', 'threads', { kind: 'write-lock' }],
-    ['better-sqlite3', 'processes', { kind: 'per-worker' }],
-    ['better-sqlite3', 'dedicated', { kind: 'shared' }],
-    ['node:sqlite', 'threads', { kind: 'shared' }],
-    ['node:sqlite', 'processes', { kind: 'per-worker' }],
-    ['node:sqlite', 'dedicated', { kind: 'per-worker' }],
-    ['sqlite3', 'threads', { kind: 'per-worker' }],
-    ['sqlite3', 'offload', { kind: 'shared' }],
+    ['better-sqlite3', 'threads', { kind: 'app-lock' }],
+    ['better-sqlite3', 'processes', { kind: 'own-connection' }],
+    ['better-sqlite3', 'dedicated', { kind: 'one-connection' }],
+    ['node:sqlite', 'threads', { kind: 'one-connection' }],
+    ['node:sqlite', 'processes', { kind: 'own-connection' }],
+    ['node:sqlite', 'dedicated', { kind: 'own-connection' }],
+    ['sqlite3', 'threads', { kind: 'own-connection' }],
+    ['sqlite3', 'offload', { kind: 'one-connection' }],
     ['sqlite3', 'offload', { kind: 'pool', connections: 1 }],
 ]) {
-    test(`${driver} on ${executor}, ${access.kind}: who waits for a lock is unfinished`, async (t) => {
+    test(`${driver} on ${executor}, ${sharing.kind}: who waits for a lock is unfinished`, async (t) => {
         if (!has(driver)) return t.skip(`${driver} was not built`);
         await tries(async () => {
             const load = { kind: 'open', rate: 100, arrivals: 'constant' };
@@ -128,7 +128,7 @@ for (const [driver, executor, access] of [
                 role('closed', 1, 0, time(WARM + WINDOW)),
                 role('open', 1, 0, time(WARM + WINDOW), { first_worker: 1, load }),
             ];
-            const request = trial(driver, locked(t), [insert()], roles, stuck({ executor, access }));
+            const request = trial(driver, locked(t), [insert()], roles, stuck({ executor, sharing }));
             const { operations, workers, ticks, elapsed_ns } = await outcome(request);
             assert.ok(elapsed_ns >= LAST * MS, `${elapsed_ns}`);
             for (const { committed, ended, measured, failed, unfinished, role } of operations) {

@@ -27,7 +27,7 @@ async function stalled(t, driver, executor, load) {
     const heard = await result(
         trial(driver, path, [insert()], [role('r', 1, 0, count(1), load)], {
             executor,
-            access: { kind: 'shared' },
+            sharing: { kind: 'one-connection' },
             connection: { settings, read_back: [], options: {} },
             probe_ms: 2,
             runtime_threads: 1,
@@ -80,7 +80,7 @@ test('callers of one connection of sqlite3 fill the pool, unless their transacti
         const waits = [];
         for (const begin of ['none', 'deferred']) {
             const query = transaction('q', {}, [statement(slow, [], { fetch: 'buffer' })], { writes: false, begin });
-            const more = { runtime_threads: 2, access: { kind: 'shared' }, probe_ms: 5 };
+            const more = { runtime_threads: 2, sharing: { kind: 'one-connection' }, probe_ms: 5 };
             const { timers, operations } = await result(
                 trial('sqlite3', database(t), [query], [role('r', 12, 0, { kind: 'time', ms: 500 })], more),
             );

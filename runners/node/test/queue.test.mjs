@@ -38,21 +38,21 @@ const byStatus = (path) => rows(path, 'SELECT status, count(*) AS n FROM plainjo
 
 test('it describes itself as a queue on the SQLite of better-sqlite3', () => {
     const of = (name) => description.drivers.find((driver) => driver.name === name);
-    assert.deepEqual([of('plainjob').interface.name, of('plainjob').accesses], ['queue', ['per-worker', 'shared']]);
+    assert.deepEqual([of('plainjob').interface.name, of('plainjob').sharings], ['queue', ['own-connection', 'one-connection']]);
     assert.deepEqual(of('plainjob').sqlite, of('better-sqlite3').sqlite);
     assert.ok(!('interface' in of('better-sqlite3')));
 });
 
 for (const executor of ['threads', 'inline', 'processes']) {
     test(`every task is claimed and completed, and then there is none, on ${executor}`, async (t) => {
-        for (const access of [{ kind: 'per-worker' }, { kind: 'shared' }]) {
+        for (const sharing of [{ kind: 'own-connection' }, { kind: 'one-connection' }]) {
             const path = await filled(t, 40);
             const payloads = rows(path, 'SELECT data FROM plainjob_jobs').map(({ data }) => JSON.parse(data));
             assert.ok(payloads.every((data) => /^[0-9a-f]{16}$/.test(data)) && new Set(payloads).size === 40);
-            const heard = await result(queue(path, [cycle(2, 80, 1, 2)], { executor, access }));
+            const heard = await result(queue(path, [cycle(2, 80, 1, 2)], { executor, sharing }));
             assert.deepEqual([counts(heard, 'claim'), counts(heard, 'complete')], [[40, 0], [40, 0]]);
             assert.deepEqual(byStatus(path), [{ status: 2, n: 40 }]);
-            const again = await result(queue(path, [cycle(2, 6, 1)], { executor, access }));
+            const again = await result(queue(path, [cycle(2, 6, 1)], { executor, sharing }));
             assert.deepEqual(counts(again, 'claim'), [0, 6]);
         }
     });
@@ -96,7 +96,7 @@ test('what is no operation of it is refused before it is ready', async (t) => {
     await refused(/takes 2 arguments/, instead('CALL queue.enqueue(?2, ?1)'));
     await refused(/takes 0 arguments/, instead('CALL queue.claim()'));
     await refused(/gives no task back/, { roles: [cycle(1, 1, 3)] });
-    await refused(/access pool is not supported/, { access: { kind: 'pool', connections: 2 } });
+    await refused(/sharing pool is not supported/, { sharing: { kind: 'pool', connections: 2 } });
     const memory = { kind: 'memory', name: 'm', shared: false, setup: [], teardown: [] };
     await refused(/a server's/, { databases: [{ kind: 'server', url: 'postgres://h/d', schema: 's' }] });
     await refused(/a database in a file/, { databases: [memory] });

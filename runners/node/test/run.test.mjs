@@ -1,4 +1,4 @@
-// Whole trials: counts agree with the rows in the file, for every driver, access and executor.
+// Whole trials: counts agree with the rows in the file, for every driver, sharing and executor.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,17 +21,17 @@ import {
     tries,
 } from './runs.mjs';
 
-const ACCESSES = [
-    { kind: 'per-worker' },
-    { kind: 'shared' },
+const SHARINGS = [
+    { kind: 'own-connection' },
+    { kind: 'one-connection' },
     { kind: 'pool', connections: 2 },
-    { kind: 'write-lock' },
-    { kind: 'split', readers: 2 },
+    { kind: 'app-lock' },
+    { kind: 'writer-readers', readers: 2 },
 ];
 const LABELS = {
-    'per-worker': ['r', 'w', 'w'],
-    'write-lock': ['r', 'w', 'w'],
-    shared: ['shared'],
+    'own-connection': ['r', 'w', 'w'],
+    'app-lock': ['r', 'w', 'w'],
+    'one-connection': ['shared'],
     pool: ['pool', 'pool'],
 };
 
@@ -51,21 +51,21 @@ test('it says what it can do', () => {
 
 for (const { name: driver, executors } of described) {
     for (const executor of executors) {
-        test(`${driver} on ${executor}: counts are the rows there, whatever the access`, async (t) => {
-            for (const access of executor === 'processes' ? ACCESSES.slice(0, 1) : ACCESSES) {
+        test(`${driver} on ${executor}: counts are the rows there, whatever the sharing`, async (t) => {
+            for (const sharing of executor === 'processes' ? SHARINGS.slice(0, 1) : SHARINGS) {
                 const path = database(t);
                 const roles = [role('w', 2, 0, count(41)), role('r', 1, 1, count(9), { first_worker: 2 })];
                 const heard = await result(
-                    trial(driver, path, [insert(), read({ timed_rows: true })], roles, { executor, access }),
+                    trial(driver, path, [insert(), read({ timed_rows: true })], roles, { executor, sharing }),
                 );
                 const [w, r] = heard.operations;
                 assert.deepEqual(
                     [w.committed, w.measured, total(w.service), r.committed],
                     [41, 41, 41, 9],
-                    access.kind,
+                    sharing.kind,
                 );
-                const waits = [access.kind !== 'per-worker', !['per-worker', 'write-lock'].includes(access.kind)];
-                assert.deepEqual(['wait' in w.timers, 'wait' in r.timers], waits, access.kind);
+                const waits = [sharing.kind !== 'own-connection', !['own-connection', 'app-lock'].includes(sharing.kind)];
+                assert.deepEqual(['wait' in w.timers, 'wait' in r.timers], waits, sharing.kind);
                 assert.deepEqual(
                     heard.workers.map(({ committed }) => committed),
                     [21, 20, 9],
@@ -75,7 +75,7 @@ for (const { name: driver, executors } of described) {
                     50,
                 );
                 const labels = heard.ready.connections.map(({ label }) => label).sort();
-                assert.deepEqual(labels, LABELS[access.kind] ?? ['reader', 'reader', 'writer']);
+                assert.deepEqual(labels, LABELS[sharing.kind] ?? ['reader', 'reader', 'writer']);
                 if (driver === 'noop') continue;
                 for (const { settings } of heard.ready.connections) {
                     assert.deepEqual(settings, { journal_mode: 'wal', synchronous: 0, busy_timeout: 5000 });
@@ -248,7 +248,7 @@ test('what it cannot do ends in `failed`', async (t) => {
         [{ driver: 'no-such' }, null],
         [{ protocol: 99 }, null],
         [{ executor: 'offload' }, null],
-        [{ access: { kind: 'group-commit', readers: 1 } }, null],
+        [{ sharing: { kind: 'group-commit', readers: 1 } }, null],
         [{ connection: options }, null],
         [{ transactions: wrong('INSERT INTO nowhere VALUES (1)') }, 'SQLITE_ERROR'],
         [{ transactions: wrong('INSERT INTO nowhere VALUES (1)'), executor: 'threads' }, 'SQLITE_ERROR'],

@@ -94,7 +94,7 @@ export const trial = (driver, path, transactions, roles, more = {}) => ({
     id: 'test',
     driver,
     executor: driver === 'sqlite3' ? 'offload' : 'inline',
-    access: { kind: 'per-worker' },
+    sharing: { kind: 'own-connection' },
     databases: [{ kind: 'file', path }],
     connection: {
         settings: [

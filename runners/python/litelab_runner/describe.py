@@ -28,5 +28,5 @@ def of_driver(name: str) -> dict | None:
     if driver.dialect != "sqlite":
         more["dialect"] = driver.dialect
     return {
-        "name": name, **driver.build(), "accesses": driver.accesses, "executors": driver.executors, **more
+        "name": name, **driver.build(), "sharings": driver.sharings, "executors": driver.executors, **more
     }  # fmt: skip

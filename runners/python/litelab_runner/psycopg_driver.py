@@ -74,7 +74,7 @@ class Psycopg(SqlSession):
     `autocommit` leaves BEGIN to the application, here the trial; `RawCursor` accepts `$1` as the server does.
     """
 
-    accesses = ["per-worker", "pool"]
+    sharings = ["own-connection", "pool"]
     executors = ["threads", "processes"]
     dialect = "postgres"
     begins = {kind: sql and "BEGIN" for kind, sql in BEGIN.items()}

@@ -5,7 +5,7 @@ from queue import Empty, Queue
 from threading import Barrier, Lock, Thread
 from time import perf_counter_ns as now
 
-from .access import Opened
+from .sharing import Opened
 from .driver import Fault, find
 from .message import say
 from .probe import Probe
@@ -131,7 +131,7 @@ class Stage:
     def _abandon(self) -> None:
         """Ends the workers that outlast the drain of their role.
 
-        A worker between two transactions ends on its own, unless an abandoned one blocks its loop.
+        A worker between two transactions ends on its own, unless an abandoned one rounds its loop.
         """
         for end, working in zip(self.ends, self._working):
             if now() < end.time + self._drain:

@@ -4,7 +4,7 @@ import os
 from threading import Lock
 
 from . import PROTOCOL, aio
-from .access import Opened
+from .sharing import Opened
 from .driver import ON_LOOP, Fault, find
 from .message import next_line, say
 from .schedule import Schedule
@@ -48,7 +48,7 @@ def check(trial: dict) -> None:
     driver = find(trial["driver"])
     for kind, asked, known in (
         ("executor", trial["executor"], driver.executors),
-        ("access", trial["access"]["kind"], driver.accesses),
+        ("sharing", trial["sharing"]["kind"], driver.sharings),
     ):
         if asked not in known:
             raise Fault(f"{kind} {asked} is not supported by {trial['driver']}, which has {', '.join(known)}")

@@ -4,7 +4,7 @@ from threading import Lock
 from time import perf_counter_ns as now
 from time import sleep
 
-from .access import Handles
+from .sharing import Handles
 from .driver import EMPTY, FAILED, Fault, Memory, Session
 from .generator import Stream, below
 from .params import Params, Values

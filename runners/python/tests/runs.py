@@ -97,7 +97,7 @@ def role(name: str, transactions: list[int], workers: int, until: dict, **given)
 
 def trial(driver: str, path: Path | str, transactions: list[dict], roles: list[dict], **given) -> dict:
     default = {
-        "access": {"kind": "per-worker"},
+        "sharing": {"kind": "own-connection"},
         "connection": {"settings": WAL, "read_back": ["journal_mode", "synchronous"], "options": {}},
         "retry": {"attempts": 1, "backoff_us": 0, "multiplier": 1.0, "max_backoff_us": 0, "on": []},
         "databases": [{"kind": "file", "path": str(path)}],

@@ -13,13 +13,13 @@ WAYS = {
     "apsw": ("inline", "offload", "dedicated"),
     "aiosqlite": ("dedicated",),
 }
-# By kind: options of the access, and the connections of three writers and two readers.
-ACCESSES = {
-    "per-worker": ({}, 5),
-    "shared": ({}, 1),
+# By kind: options of the sharing, and the connections of three writers and two readers.
+SHARINGS = {
+    "own-connection": ({}, 5),
+    "one-connection": ({}, 1),
     "pool": ({"connections": 2}, 2),
-    "write-lock": ({}, 5),
-    "split": ({"readers": 2}, 3),
+    "app-lock": ({}, 5),
+    "writer-readers": ({"readers": 2}, 3),
 }
 EACH = [(driver, executor) for driver, executors in WAYS.items() for executor in executors]
 BUSY = [*runs.WAL, runs.pragma("busy_timeout", "5000")]
@@ -45,22 +45,22 @@ class Counts(Loops):
     def test_counts_are_the_rows_in_the_file(self):
         for driver, executor in EACH:
             with self.subTest(driver=driver, executor=executor):
-                for kind in ACCESSES:
-                    with self.subTest(access=kind):
+                for kind in SHARINGS:
+                    with self.subTest(sharing=kind):
                         self.one(driver, executor, kind)
 
     def one(self, driver: str, executor: str, kind: str):
         path = made(self.directory)
-        given, connections = ACCESSES[kind]
+        given, connections = SHARINGS[kind]
         roles = [
             role("writers", [0], 3, {"transactions": 100}),
             role("readers", [1], 2, {"name": "writers"}, first_worker=3),
         ]
         writing = dict(INSERT, begin="immediate")
         # Tasks that share a connection or a lock never wait for SQLite's own lock.
-        settings = BUSY if kind in ("per-worker", "pool") else runs.WAL + [runs.pragma("busy_timeout", "0")]
+        settings = BUSY if kind in ("own-connection", "pool") else runs.WAL + [runs.pragma("busy_timeout", "0")]
         outcome = Outcome(
-            trial(driver, path, [writing, READ], roles, executor=executor, access={"kind": kind, **given},
+            trial(driver, path, [writing, READ], roles, executor=executor, sharing={"kind": kind, **given},
                   connection=connection(settings))
         )  # fmt: skip
         expected = {"journal_mode": "wal", "busy_timeout": int(settings[-1]["sql"].split()[-1])}
@@ -69,8 +69,8 @@ class Counts(Loops):
         self.assertEqual((insert["committed"], insert["rows"], insert["errors"]), (100, 100, {}))
         self.assertEqual(read["errors"], {})
         self.assertEqual(histogram(insert["service"]).get_total_count(), 100)
-        self.assertEqual("wait" in insert["timers"], kind != "per-worker")
-        self.assertEqual("wait" in read["timers"], kind not in ("per-worker", "write-lock"))
+        self.assertEqual("wait" in insert["timers"], kind != "own-connection")
+        self.assertEqual("wait" in read["timers"], kind not in ("own-connection", "app-lock"))
         for key in ("committed", "failed", "errors"):
             self.assertEqual(outcome.ticked(key), insert.get(key, 0) + read.get(key, 0) if key != "errors" else 0)
         shares = [w["committed"] for w in outcome.result["workers"] if w["role"] == "writers"]
@@ -104,9 +104,9 @@ class Counts(Loops):
         for driver, executor in EACH:
             with self.subTest(driver=driver, executor=executor):
                 roles = [role("w", [0], 1, {"transactions": 20}), role("r", [1], 1, {"name": "w"}, first_worker=1)]
-                access = {"kind": "pool", "connections": 1}
+                sharing = {"kind": "pool", "connections": 1}
                 outcome = Outcome(
-                    trial(driver, made(self.directory), [INSERT, READ], roles, executor=executor, access=access)
+                    trial(driver, made(self.directory), [INSERT, READ], roles, executor=executor, sharing=sharing)
                 )
                 self.assertLess(outcome.operation("r", "read")["committed"], 25)
 

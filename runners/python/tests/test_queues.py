@@ -7,11 +7,11 @@ from pathlib import Path
 from . import runs
 from .runs import Outcome, param, query, role, statement, transaction, trial
 
-# Driver, its accesses, and SQL for the number of tasks that are not completed.
+# Driver, its sharings, and SQL for the number of tasks that are not completed.
 QUEUES = {
-    "litequeue": (["per-worker", "shared"], "SELECT count(*) FROM Queue WHERE status <> 2"),
-    "persist-queue": (["shared"], "SELECT count(*) FROM ack_queue_default WHERE status <> 5"),
-    "huey": (["per-worker", "shared"], "SELECT count(*) FROM task"),
+    "litequeue": (["own-connection", "one-connection"], "SELECT count(*) FROM Queue WHERE status <> 2"),
+    "persist-queue": (["one-connection"], "SELECT count(*) FROM ack_queue_default WHERE status <> 5"),
+    "huey": (["own-connection", "one-connection"], "SELECT count(*) FROM task"),
 }
 
 ENQUEUE = transaction(
@@ -40,7 +40,7 @@ class Queues(unittest.TestCase):
     def queue_trial(self, driver: str, path: Path, roles: list[dict], **given) -> dict:
         """A trial with the library's default settings."""
         connection = {"settings": [], "read_back": ["journal_mode", "synchronous", "busy_timeout"], "options": {}}
-        given = {"access": {"kind": QUEUES[driver][0][0]}, "connection": connection} | given
+        given = {"sharing": {"kind": QUEUES[driver][0][0]}, "connection": connection} | given
         return trial(driver, path, ALL, roles, **given)
 
     def fill(self, driver: str, tasks: int) -> Path:
@@ -55,20 +55,20 @@ class Queues(unittest.TestCase):
         return said[0]
 
     def test_every_task_is_claimed_and_completed_and_then_there_is_none(self):
-        for driver, (accesses, left) in QUEUES.items():
-            for access in accesses:
-                with self.subTest(driver=driver, access=access):
+        for driver, (sharings, left) in QUEUES.items():
+            for sharing in sharings:
+                with self.subTest(driver=driver, sharing=sharing):
                     path = self.fill(driver, 40)
                     self.assertEqual(query(path, left), [(40,)])
-                    access = {"kind": access}
+                    sharing = {"kind": sharing}
                     roles = [role("c", [1, 2], 2, {"transactions": 80})]
-                    outcome = Outcome(self.queue_trial(driver, path, roles, access=access))
+                    outcome = Outcome(self.queue_trial(driver, path, roles, sharing=sharing))
                     claimed, completed = outcome.operation("c", "claim"), outcome.operation("c", "complete")
                     self.assertEqual((claimed["committed"], claimed["empty"]), (40, 0))
                     self.assertEqual((claimed["rows"], completed["committed"]), (40, 40))
                     self.assertEqual(query(path, left), [(0,)])
                     roles = [role("c", [1, 2], 2, {"transactions": 6})]
-                    outcome = Outcome(self.queue_trial(driver, path, roles, access=access))
+                    outcome = Outcome(self.queue_trial(driver, path, roles, sharing=sharing))
                     self.assertEqual(outcome.operation("c", "claim")["empty"], 6)
 
     def test_a_task_given_back_is_claimed_again(self):
@@ -121,16 +121,16 @@ class Queues(unittest.TestCase):
                 bad = transaction("t", [param("a", "value", value="x")], statement(sql, [0] if "(?" in sql else []))
                 request = self.queue_trial(driver, self.made(), [role("r", [0], 1, {"transactions": 1})])
                 self.assertIn(words, self.refused({**request, "transactions": [bad]})["reason"], sql)
-        memory = {"databases": [{"kind": "memory", "name": "m", "shared": False, "setup": [], "teardown": []}]}
+        memory = {"databases": [{"kind": "memory", "name": "m", "one-connection": False, "setup": [], "teardown": []}]}
         request = self.queue_trial("litequeue", self.made(), [role("r", [0], 1, {"transactions": 1})], **memory)
         self.assertIn("a database in a file", self.refused(request)["reason"])
 
-    def test_an_access_that_a_library_does_not_bear_is_refused(self):
+    def test_an_sharing_that_a_library_does_not_bear_is_refused(self):
         """Two objects of persist-queue give one task to two workers; and no queue has reads to split off."""
         roles = [role("r", [0], 1, {"transactions": 1})]
-        for driver, access in (("persist-queue", "per-worker"), ("litequeue", "split"), ("huey", "pool")):
-            request = self.queue_trial(driver, self.made(), roles, access={"kind": access, "readers": 1})
-            self.assertIn(f"access {access} is not supported", self.refused(request)["reason"])
+        for driver, sharing in (("persist-queue", "own-connection"), ("litequeue", "writer-readers"), ("huey", "pool")):
+            request = self.queue_trial(driver, self.made(), roles, sharing={"kind": sharing, "readers": 1})
+            self.assertIn(f"sharing {sharing} is not supported", self.refused(request)["reason"])
         refused = self.refused(self.queue_trial("persist-queue", self.made(), roles, executor="processes"))
         self.assertIn("executor processes is not supported", refused["reason"])
 

@@ -12,9 +12,9 @@ from . import runs
 from .runs import INSERT, READ, Outcome, made, param, query, role, seen, statement, transaction, trial, tried
 
 DRIVERS = ("sqlite3", "apsw", "aiosqlite")
-ACCESSES = [
-    {"kind": "per-worker"}, {"kind": "shared"}, {"kind": "pool", "connections": 2}, {"kind": "write-lock"},
-    {"kind": "split", "readers": 2},
+SHARINGS = [
+    {"kind": "own-connection"}, {"kind": "one-connection"}, {"kind": "pool", "connections": 2}, {"kind": "app-lock"},
+    {"kind": "writer-readers", "readers": 2},
 ]  # fmt: skip
 BUSY = [*runs.WAL, runs.pragma("busy_timeout", "5000")]
 
@@ -42,24 +42,24 @@ class Runs(unittest.TestCase):
         return said[-1]
 
 
-class Accesses(Runs):
+class Sharings(Runs):
     def test_counts_are_the_rows_in_the_file(self):
         for driver in DRIVERS:
-            for access in ACCESSES:
-                with self.subTest(driver=driver, access=access["kind"]):
-                    self.one(driver, access)
+            for sharing in SHARINGS:
+                with self.subTest(driver=driver, sharing=sharing["kind"]):
+                    self.one(driver, sharing)
 
-    def one(self, driver: str, access: dict):
+    def one(self, driver: str, sharing: dict):
         path = self.made()
         roles = [
             role("writers", [0], 3, {"transactions": 100}),
             role("readers", [1], 2, {"name": "writers"}, first_worker=3),
         ]
-        given = {"access": access, "connection": connection(read_back=["journal_mode", "busy_timeout"])}
+        given = {"sharing": sharing, "connection": connection(read_back=["journal_mode", "busy_timeout"])}
         outcome = Outcome(trial(driver, path, [INSERT, READ], roles, **given))
         connections = outcome.ready["connections"]
         self.assertEqual(
-            len(connections), {"per-worker": 5, "shared": 1, "pool": 2, "write-lock": 5, "split": 3}[access["kind"]]
+            len(connections), {"own-connection": 5, "one-connection": 1, "pool": 2, "app-lock": 5, "writer-readers": 3}[sharing["kind"]]
         )
         for settings in connections:
             self.assertEqual(settings["settings"], {"journal_mode": "wal", "busy_timeout": 5000})
@@ -67,9 +67,9 @@ class Accesses(Runs):
         self.assertEqual((insert["committed"], insert["measured"], insert["rows"]), (100, 100, 100))
         self.assertEqual(insert["errors"], {})
         self.assertEqual(count(insert["service"]), 100)
-        waits = access["kind"] != "per-worker"
+        waits = sharing["kind"] != "own-connection"
         self.assertEqual(count(insert["timers"].get("wait")), 100 if waits else None)
-        self.assertEqual("wait" in read["timers"], waits and access["kind"] != "write-lock")
+        self.assertEqual("wait" in read["timers"], waits and sharing["kind"] != "app-lock")
         self.assertEqual(count(read["timers"]["query"]), read["committed"])
         self.assertEqual(count(read["timers"]["first_row"]), read["rows"])
         self.assertEqual(outcome.ticked("committed"), insert["committed"] + read["committed"])
@@ -111,12 +111,12 @@ class Accesses(Runs):
             for shared in (False,) if driver == "apsw" else (True, False):
                 with self.subTest(driver=driver, shared=shared):
                     copy = self.made().with_name(f"{driver}{shared}.db")
-                    memory = {"kind": "memory", "shared": shared, "name": "one"}
+                    memory = {"kind": "memory", "one-connection": shared, "name": "one"}
                     setup = {"setup": [runs.SCHEMA], "teardown": [f"VACUUM INTO '{copy}'"]}
-                    access = {"kind": "split", "readers": 1} if shared else {"kind": "shared"}
+                    sharing = {"kind": "writer-readers", "readers": 1} if shared else {"kind": "one-connection"}
                     retry = {"attempts": 100_000, "backoff_us": 50, "multiplier": 1.0, "max_backoff_us": 50}
                     given = {
-                        "databases": [{**memory, **setup}], "access": access,
+                        "databases": [{**memory, **setup}], "sharing": sharing,
                         "retry": {**retry, "on": ["SQLITE_LOCKED"]}, "connection": connection(settings=[]),
                     }  # fmt: skip
                     roles = [role("w", [0], 2, {"transactions": 50}), role("r", [1], 2, {"transactions": 50})]
@@ -125,12 +125,12 @@ class Accesses(Runs):
                     self.assertEqual(outcome.operation("w", "insert")["committed"], 50)
 
     def test_a_shared_memory_database_that_would_not_be_shared(self):
-        memory = {"kind": "memory", "shared": True, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
+        memory = {"kind": "memory", "one-connection": True, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
         said = self.failed(trial("apsw", "", [INSERT], [role("w", [0], 1, {"transactions": 1})], databases=[memory]))
         self.assertIn("OMIT_SHARED_CACHE", said["reason"])
 
     def test_a_private_memory_database_has_one_connection(self):
-        memory = {"kind": "memory", "shared": False, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
+        memory = {"kind": "memory", "one-connection": False, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
         said = self.failed(trial("sqlite3", "", [INSERT], [role("w", [0], 2, {"transactions": 1})], databases=[memory]))
         self.assertIn("private", said["reason"])
 
@@ -430,7 +430,7 @@ class Protocol(Runs):
         wrong = [
             {"protocol": 99}, {"driver": "mysql"}, {"executor": "fibers"},
             {"driver": "aiosqlite", "executor": "threads"}, {"driver": "litequeue", "executor": "inline"},
-            {"access": {"kind": "group-commit", "readers": 1}},
+            {"sharing": {"kind": "group-commit", "readers": 1}},
             {"connection": connection(options={"tiemout": 1})}, {"roles": [role("r", [0], 1, {"name": "r"})]},
             {"roles": [role("r", [0], 1, {"name": "nobody"})]}, {"roles": [role("r", [7], 1, {"transactions": 1})]},
         ]  # fmt: skip

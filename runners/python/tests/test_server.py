@@ -143,10 +143,10 @@ class Server(unittest.TestCase):
             statement("SELECT v, h FROM t ORDER BY id DESC LIMIT 3", [], fetch="all", work=work),
             writes=False,
         )
-        for access in ({"kind": "per-worker"}, {"kind": "pool", "connections": 2}):
+        for sharing in ({"kind": "own-connection"}, {"kind": "pool", "connections": 2}):
             for prepare in ("once", "each"):
                 self.control.execute(f"DELETE FROM {self.schema}.t")
-                outcome = Outcome(self.trial([INSERT, read], 3, 50, access=access, prepare=prepare))
+                outcome = Outcome(self.trial([INSERT, read], 3, 50, sharing=sharing, prepare=prepare))
                 inserted, seen = outcome.operation("insert", "insert"), outcome.operation("read", "read")
                 self.assertEqual((inserted["committed"], inserted["rows"], seen["committed"]), (50, 100, 50))
                 self.assertEqual(seen["counters"], {"verified": seen["rows"], "mismatches": 0})

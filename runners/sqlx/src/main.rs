@@ -16,7 +16,7 @@ use litelab_harness::Driver;
 use litelab_protocol::Executor;
 
 fn main() -> ExitCode {
-    let accesses = &["per-worker", "shared", "pool", "write-lock", "split"];
-    let sqlx = Driver::library::<pool::Sqlx>("sqlx", describe::about, &[Executor::Dedicated], accesses);
+    let sharings = &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
+    let sqlx = Driver::library::<pool::Sqlx>("sqlx", describe::about, &[Executor::Dedicated], sharings);
     litelab_harness::main("sqlx", [sqlx, apalis::driver()])
 }

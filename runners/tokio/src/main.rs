@@ -21,14 +21,14 @@ fn main() -> ExitCode {
         "tokio-rusqlite",
         describe::tokio_rusqlite,
         &[Executor::Dedicated],
-        &["per-worker", "shared", "pool", "write-lock", "split"],
+        &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"],
     );
     // One connection for each worker would leave nothing to pool.
     let pool = Driver::library::<Deadpool>(
         "deadpool-sqlite",
         describe::deadpool_sqlite,
         &[Executor::Offload],
-        &["shared", "pool", "split"],
+        &["one-connection", "pool", "writer-readers"],
     );
     litelab_harness::main("tokio", [threads, pool])
 }

@@ -9,7 +9,7 @@ use litelab_protocol::{Database, Load, Transaction, Trial};
 use super::{Found, Wrong, ensure, passed, timely, tries};
 use crate::conversation::{Heard, refused_at_once};
 use crate::draft::{Draft, TABLE, count, insert, slow_insert, statement};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::proxy::{Proxy, elsewhere};
 use crate::subject::Subject;
 
@@ -20,7 +20,7 @@ const AMID: Duration = Duration::from_millis(150);
 
 /// A trial that reaches its server through a proxy.
 struct Through {
-    place: Place,
+    place: CheckDatabase,
     proxy: Proxy,
     trial: Trial,
 }
@@ -66,7 +66,7 @@ fn cut(subject: &Subject<'_>, on: &[&str]) -> Result<(), Wrong> {
 }
 
 /// One transaction must fail with this code. All others must commit, on a connection with the same settings.
-fn noticed(place: &Place, heard: &Heard, code: &str, retried: bool) -> Result<(), Wrong> {
+fn noticed(place: &CheckDatabase, heard: &Heard, code: &str, retried: bool) -> Result<(), Wrong> {
     let operation = &heard.result.operations[0];
     let names: Vec<_> = operation.errors.keys().map(String::as_str).collect();
     // On a busy machine the trial may end before the cut, or a COMMIT whose response was lost may have succeeded before

@@ -1,7 +1,7 @@
 //! The description that a runner prints of itself.
 
 use litelab_engine::runner::{Absent, Runner};
-use litelab_protocol::{Access, Description, DriverDescription};
+use litelab_protocol::{Description, DriverDescription, Sharing};
 
 use super::{ensure, orchestration, queue};
 
@@ -36,10 +36,10 @@ pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String), S
 
 fn of_driver(driver: &DriverDescription) -> Result<(), String> {
     ensure!(!driver.version.is_empty(), "it has no version");
-    ensure!(!driver.accesses.is_empty() && !driver.executors.is_empty(), "it has no access or no executor");
-    for kind in &driver.accesses {
-        let known = [kind.clone(), format!("{kind}(1)")].iter().any(|t| t.parse::<Access>().is_ok());
-        ensure!(known, "`{kind}` is no access");
+    ensure!(!driver.sharings.is_empty() && !driver.executors.is_empty(), "it has no sharing or no executor");
+    for kind in &driver.sharings {
+        let known = [kind.clone(), format!("{kind}(1)")].iter().any(|t| t.parse::<Sharing>().is_ok());
+        ensure!(known, "`{kind}` is no sharing");
     }
     if let Some(interface) = &driver.interface {
         let known = [queue::interface(), orchestration::interface()];

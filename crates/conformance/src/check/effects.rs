@@ -8,7 +8,7 @@ use litelab_protocol::{Begin, Dialect, Source, Transaction, Trial};
 use super::{Found, NO_DATABASE, ensure, passed, server_effects, skipped};
 use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, insert, statement, transaction};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 /// Tolerance between the requested timeout and the measured one: SQLite sleeps in steps of up to 100 ms, and the
@@ -31,7 +31,12 @@ pub fn effects(subject: &Subject<'_>) -> Found {
 }
 
 /// A trial of one transaction under these settings.
-pub(super) fn one(subject: &Subject<'_>, place: &Place, transaction: Transaction, settings: &[(&str, &str)]) -> Trial {
+pub(super) fn one(
+    subject: &Subject<'_>,
+    place: &CheckDatabase,
+    transaction: Transaction,
+    settings: &[(&str, &str)],
+) -> Trial {
     let name = transaction.name.clone();
     let mut draft = Draft::new(subject).on(place).transaction(transaction);
     for (name, value) in settings {
@@ -65,7 +70,7 @@ fn journal_mode(subject: &Subject<'_>) -> Result<(), String> {
 /// Page size of a file that the trial's first statement creates.
 fn page_size(subject: &Subject<'_>) -> Result<(), String> {
     for size in [1024, 16_384] {
-        let path = Place::File(subject.directory.join(format!("pages-{size}.db")));
+        let path = CheckDatabase::File(subject.directory.join(format!("pages-{size}.db")));
         let create = transaction("create", Begin::None, vec![], vec![statement(TABLE, &[])]);
         // The page size must be set before the first write, and the switch to WAL writes.
         let mut trial = one(subject, &path, create, &[("page_size", &size.to_string())]);

@@ -1,10 +1,10 @@
 //! Databases in memory.
 
-use litelab_protocol::{Access, Database, Dialect, Trial};
+use litelab_protocol::{Database, Dialect, Sharing, Trial};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 pub fn memory(subject: &Subject<'_>) -> Found {
@@ -28,9 +28,12 @@ fn one(subject: &Subject<'_>, shared: bool) -> Result<(), String> {
     let dump = subject.directory.join(format!("{kind}.db"));
     let mut draft = Draft::new(subject).transaction(if shared { slow_insert(0) } else { insert() });
     draft.trial.connection.settings = vec![crate::draft::pragma("synchronous", "OFF")];
-    if !shared && draft.trial.access != Access::PerWorker {
-        draft.trial.access =
-            if subject.has_access("shared") { Access::Shared } else { Access::Pool { connections: 1 } };
+    if !shared && draft.trial.sharing != Sharing::OwnConnection {
+        draft.trial.sharing = if subject.has_sharing("one-connection") {
+            Sharing::OneConnection
+        } else {
+            Sharing::Pool { connections: 1 }
+        };
     }
     draft.trial.databases.push(Database::Memory {
         shared,
@@ -50,7 +53,7 @@ fn one(subject: &Subject<'_>, shared: bool) -> Result<(), String> {
     let heard = subject.run(&trial).map_err(|e| format!("{kind}: {e}"))?;
     ensure!(heard.result.operations[0].committed == 20, "{kind}: {:?}", heard.result.operations[0].errors);
     ensure!(dump.exists(), "{kind}: `VACUUM INTO` of its teardown left no file");
-    let ids = Place::File(dump).integers("SELECT id FROM t ORDER BY id")?;
+    let ids = CheckDatabase::File(dump).integers("SELECT id FROM t ORDER BY id")?;
     ensure!(ids == (-3..20).collect::<Vec<_>>(), "{kind}: rows -3 to 19 are due, and there are {ids:?}");
     Ok(())
 }

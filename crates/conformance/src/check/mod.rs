@@ -8,7 +8,6 @@ macro_rules! check {
     };
 }
 
-mod access;
 mod begin;
 mod connection;
 mod deadlock;
@@ -25,6 +24,7 @@ mod retry;
 mod rollback;
 mod server_effects;
 mod settings;
+mod sharing;
 mod stall;
 mod time;
 mod tries;
@@ -78,9 +78,9 @@ pub const CHECKS: &[Check] = &[
     check!("settings-by-sql", "SQL on its connections sees those settings, too", settings::by_sql),
     check!("settings-at-end", "at the end it reports what is then set, on every connection", settings::at_end),
     check!("settings-by-effect", "the settings do what they should", effects::effects),
-    check!("access", "every access and executor: counts are the rows in the file, none twice", access::access),
-    check!("write-lock", "where writers share a lock or connection none of them is ever busy", access::exclusion),
-    check!("databases", "every database gets all roles", access::databases),
+    check!("sharing", "every sharing and executor: counts are the rows in the file, none twice", sharing::sharing),
+    check!("app-lock", "where writers share a lock or connection none of them is ever busy", sharing::exclusion),
+    check!("databases", "every database gets all roles", sharing::databases),
     check!("order", "steps go in turn, or by the weights and the draws of the reference", order::order),
     check!("until-role", "a role ends with the other one", order::until_role),
     check!("time-limit", "a role ends by its time, and all its time is accounted for", time::limit),

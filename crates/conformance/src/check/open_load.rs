@@ -4,7 +4,7 @@ use litelab_protocol::generator::{Stream, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Arrivals, Load, Operation, Trial, Until};
 
-use super::{Found, Wrong, access, ensure, passed, timely, tries};
+use super::{Found, Wrong, ensure, passed, sharing, timely, tries};
 use crate::draft::{Draft, TABLE, insert, slow_insert};
 use crate::subject::Subject;
 
@@ -55,7 +55,7 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
     // An arrival exactly at `go` or at the very end may be counted or not.
     ensure!(found.abs_diff(due) <= 1, "{arrivals:?}: {due} arrivals are due in {MS} ms, and it knows of {found}");
     if subject.has_database() {
-        access::of_workers(&trial, &result, &path, 0)?;
+        sharing::of_workers(&trial, &result, &path, 0)?;
     }
     // On a very busy machine possibly no transaction began in time, and none was timed.
     let (service, response) = (operation.service.mean(), part(operation, "response")?.mean());

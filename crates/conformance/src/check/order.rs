@@ -54,7 +54,7 @@ pub fn until_role(subject: &Subject<'_>) -> Found {
 
 fn reads_until(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     let path = subject.database(&format!("until-{tried}.db"), TABLE)?;
-    // The pause is outside the transaction, so that it has the same length under every access.
+    // The pause is outside the transaction, so that it has the same length under every sharing.
     let mut trial = Draft::new(subject)
         .on(&path)
         .transaction(slow_insert(0))

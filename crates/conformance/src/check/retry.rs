@@ -8,7 +8,7 @@ use super::{Found, NO_DATABASE, Wrong, ensure, errors, passed, skipped, timely, 
 use crate::conversation::Heard;
 use crate::dialect::{impatient, locked_out};
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 /// Pause between attempts while the suite holds the lock, in microseconds.
@@ -97,7 +97,12 @@ fn stale(subject: &Subject<'_>, tried: u32) -> Result<(), Wrong> {
 const FOREVER: Duration = Duration::from_secs(3_600);
 
 /// Two inserts while the suite holds a lock, which is released after `held`, or after the trial.
-fn locked(subject: &Subject<'_>, name: &str, retry: (u32, &[&str]), held: Duration) -> Result<(Place, Heard), String> {
+fn locked(
+    subject: &Subject<'_>,
+    name: &str,
+    retry: (u32, &[&str]),
+    held: Duration,
+) -> Result<(CheckDatabase, Heard), String> {
     let path = subject.database(&format!("retry-{name}.db"), TABLE)?;
     let (patience, none) = impatient(subject.dialect());
     let draft = Draft::new(subject).on(&path).setting(patience, none).transaction(slow_insert(0));

@@ -1,7 +1,7 @@
 //! Settings as the runner reports them, compared with SQL on the same connections.
 
 use litelab_model::{Scalar, pragma};
-use litelab_protocol::{Access, Begin, ConnectionSettings, Dialect, Source, Trial, Value};
+use litelab_protocol::{Begin, ConnectionSettings, Dialect, Sharing, Source, Trial, Value};
 
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::dialect::usual;
@@ -88,7 +88,7 @@ fn draft(subject: &Subject<'_>, profile: &[(&str, &str, &str)]) -> Draft {
     draft
 }
 
-/// Every connection of every access must report the settings, under every profile.
+/// Every connection of every sharing must report the settings, under every profile.
 pub fn read_back(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(NO_DATABASE);
@@ -96,20 +96,20 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
     let mut seen = 0;
     let profiles = profiles(subject.dialect());
     for (i, profile) in profiles.iter().enumerate() {
-        for (executor, access) in subject.ways() {
-            let path = subject.database(&format!("read-back-{i}-{executor}-{}.db", access.kind()), TABLE)?;
+        for (executor, sharing) in subject.ways() {
+            let path = subject.database(&format!("read-back-{i}-{executor}-{}.db", sharing.kind()), TABLE)?;
             let mut draft = draft(subject, profile).on(&path).transaction(insert()).transaction(read());
-            (draft.trial.executor, draft.trial.access) = (executor, access);
+            (draft.trial.executor, draft.trial.sharing) = (executor, sharing);
             let trial = draft.role("w", 1, &["insert"], count(1)).role("r", 2, &["read"], count(2)).build();
-            if matches!(access, Access::GroupCommit { .. }) && !profile.contains(&("journal_mode", "WAL", "")) {
+            if matches!(sharing, Sharing::GroupCommit { .. }) && !profile.contains(&("journal_mode", "WAL", "")) {
                 // Group commit with separate readers requires WAL: without it the trial must be refused, not run with
-                // another access.
+                // another sharing.
                 let refused = subject.start(&trial).is_err();
-                ensure!(refused, "{access} on {executor}: a profile without WAL was taken");
+                ensure!(refused, "{sharing} on {executor}: a profile without WAL was taken");
                 continue;
             }
             let started = subject.start(&trial)?;
-            let here = |e: String| format!("{access} on {executor}: {e}");
+            let here = |e: String| format!("{sharing} on {executor}: {e}");
             connections(&trial, &started.connections).map_err(here)?;
             for (at, connection) in started.connections.iter().enumerate() {
                 let told = match subject.dialect() {
@@ -127,15 +127,17 @@ pub fn read_back(subject: &Subject<'_>) -> Found {
     passed(format!("{} profiles, {seen} connections", profiles.len()))
 }
 
-/// Checks that the trial reports as many connections as its access opens, under the names that the protocol defines.
+/// Checks that the trial reports as many connections as its sharing opens, under the names that the protocol defines.
 pub fn connections(trial: &Trial, found: &[ConnectionSettings]) -> Result<(), String> {
-    use litelab_protocol::Access::*;
+    use litelab_protocol::Sharing::*;
     let of_roles = || trial.roles.iter().flat_map(|r| (0..r.workers).map(|_| r.name.as_str())).collect::<Vec<_>>();
-    let mut expected = match trial.access {
-        PerWorker | WriteLock => of_roles(),
-        Shared => vec!["shared"],
+    let mut expected = match trial.sharing {
+        OwnConnection | AppLock => of_roles(),
+        OneConnection => vec!["shared"],
         Pool { connections } => vec!["pool"; connections as usize],
-        Split { readers } | GroupCommit { readers } => [vec!["writer"], vec!["reader"; readers as usize]].concat(),
+        WriterReaders { readers } | GroupCommit { readers } => {
+            [vec!["writer"], vec!["reader"; readers as usize]].concat()
+        }
     };
     for database in 0..trial.databases.len() as u32 {
         let mut labels: Vec<&str> = found.iter().filter(|c| c.database == database).map(|c| c.label.as_str()).collect();
@@ -228,11 +230,11 @@ pub fn at_end(subject: &Subject<'_>) -> Found {
         Dialect::Mysql => ("lock_wait_timeout", "SET SESSION lock_wait_timeout = 777", "777"),
     };
     let ways = subject.ways();
-    for (executor, access) in &ways {
-        let here = |e: String| format!("{access} on {executor}: {e}");
-        let path = subject.database(&format!("at-end-{executor}-{}.db", access.kind()), TABLE)?;
+    for (executor, sharing) in &ways {
+        let here = |e: String| format!("{sharing} on {executor}: {e}");
+        let path = subject.database(&format!("at-end-{executor}-{}.db", sharing.kind()), TABLE)?;
         let mut draft = Draft::new(subject).on(&path);
-        (draft.trial.executor, draft.trial.access) = (*executor, *access);
+        (draft.trial.executor, draft.trial.sharing) = (*executor, *sharing);
         draft.trial.connection.read_back = vec![name.to_owned()];
         let change = transaction("change", Begin::None, vec![], vec![statement(change, &[])]);
         let draft = draft.transaction(change).transaction(read());
@@ -248,7 +250,7 @@ pub fn at_end(subject: &Subject<'_>) -> Found {
         let stayed = ended.iter().filter(|connection| shown(connection) == own).count();
         ensure!(
             moved >= 1 && moved + stayed == ended.len(),
-            "{access} on {executor}: a connection has another {name} at its end, and it reports {:?}",
+            "{sharing} on {executor}: a connection has another {name} at its end, and it reports {:?}",
             ended.iter().map(shown).collect::<Vec<_>>()
         );
     }

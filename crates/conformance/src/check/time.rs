@@ -4,7 +4,7 @@ use litelab_engine::verify;
 use litelab_protocol::{Load, Until};
 use litelab_record::outcome::Flag;
 
-use super::{Found, Wrong, access, ensure, passed, timely, tries};
+use super::{Found, Wrong, ensure, passed, sharing, timely, tries};
 use crate::draft::{Draft, TABLE, count, slow_insert};
 use crate::subject::Subject;
 
@@ -32,7 +32,7 @@ fn limited(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
     ensure!(measured == elapsed, "without a warm-up {measured} ns of {elapsed} were measured");
     let operation = &result.operations[0];
     if subject.has_database() {
-        access::of_workers(&trial, result, &path, 0)?;
+        sharing::of_workers(&trial, result, &path, 0)?;
     }
     timely!(ran < 200 + SLACK_MS, "it was to run for 200 ms, and says it ran for {ran} ms");
     // On a busy machine each transaction may take as long as ten; the sums below check that they fill the time.
@@ -47,7 +47,7 @@ fn limited(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         worker.inside_ns,
         worker.outside_ns
     );
-    for flag in verify::flags(&subject.arm(&trial), result, 0.0) {
+    for flag in verify::flags(&subject.variant(&trial), result, 0.0) {
         if let Flag::LittlesLaw { difference } = flag {
             let off = format!("Little's law: number in flight × rate is off by {:.0} %", difference * 100.0);
             return Err(Wrong::Perhaps(off));

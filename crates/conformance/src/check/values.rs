@@ -8,7 +8,7 @@ use litelab_protocol::{Begin, Dialect, NowUnit, Param, Prepare, Source, Statemen
 use super::{Found, NO_DATABASE, ensure, passed, skipped};
 use crate::dialect::quoted;
 use crate::draft::{Draft, TABLE, count, row_params, statement, transaction};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 /// Every source whose value is a function of seed, row and worker. The first two are row and worker.
@@ -241,7 +241,7 @@ pub fn content(subject: &Subject<'_>) -> Found {
         .build();
     subject.run(&trial)?;
     // An SQLite file for servers as well: the same content has the same hash on every database.
-    let reference = Place::File(subject.file("reference.db", schema)?);
+    let reference = CheckDatabase::File(subject.file("reference.db", schema)?);
     let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
     let drawer = Drawer::new(trial.seed, "load", &params, 0);
     reference.insert("item", (0..ROWS).map(|row| [0, 1, 2].map(|i| drawer.draw(i, row)).to_vec()).collect())?;

@@ -7,7 +7,7 @@ use litelab_protocol::{Executor, Trial, Until};
 
 use super::{Found, NO_DATABASE, Wrong, ensure, passed, skipped, timely, tries};
 use crate::draft::{Draft, TABLE, slow_insert};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 /// Duration of one transaction, in milliseconds.
@@ -88,7 +88,7 @@ pub fn drain(subject: &Subject<'_>) -> Found {
 }
 
 /// One worker that inserts rows until the end of the role.
-fn one_insert(subject: &Subject<'_>, place: &Place, executor: Executor) -> Trial {
+fn one_insert(subject: &Subject<'_>, place: &CheckDatabase, executor: Executor) -> Trial {
     let mut trial = Draft::new(subject)
         .on(place)
         .transaction(slow_insert(0))

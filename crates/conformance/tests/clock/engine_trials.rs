@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use litelab_engine::Runners;
 use litelab_engine::prepare::Prepared;
-use litelab_engine::trial::{Bench, Patience, run};
+use litelab_engine::trial::{Patience, TrialContext, run};
 use litelab_record::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
 
 const WORKLOAD: &str = r#"
@@ -57,12 +57,12 @@ fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn
     litelab_engine::compile::compile(&mut plan).expect("compiles");
     let found = runners.driver(driver).expect("driver");
     // A run sets the driver's name when it has found the runner.
-    plan.arms[0].trial.driver.clone_from(&found.name);
-    let arm = &plan.arms[0];
-    let prepared = Prepared::new(folder.path()).file(arm, &mut |_, _| {}).expect("prepared");
+    plan.variants[0].trial.driver.clone_from(&found.name);
+    let variant = &plan.variants[0];
+    let prepared = Prepared::new(folder.path()).file(variant, &mut |_, _| {}).expect("prepared");
     let directory = folder.path().join("trial");
     std::fs::create_dir(&directory).expect("folder");
-    let mut bench = Bench {
+    let mut bench = TrialContext {
         runner: found.runner,
         prepared: &prepared,
         servers: None,
@@ -70,7 +70,7 @@ fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn
         patience: patience(&found.name),
         keep_going,
     };
-    let out = run(arm, "test", &mut bench);
+    let out = run(variant, "test", &mut bench);
     assert!(is_empty(&directory), "{driver} left files");
     out
 }

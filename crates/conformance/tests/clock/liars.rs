@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use litelab_conformance::{
-    CHECKS, CheckOutcome, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite, Verdict,
+    CHECKS, CheckOutcome, CheckVerdict, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite,
 };
 
 /// Driver, the check that must fail, and a part of its message.
@@ -31,8 +31,8 @@ const LIES: &[(&str, &str, &str)] = &[
     ("hides-settings", "answers", "and of 0 at the end"),
     ("hides-unfinished", "drain", "one transaction hangs, and 0 are unfinished"),
     ("hides-unserved", "late-starts", "100 arrivals are due"),
-    ("ignores-access", "access", "its connections are"),
-    ("ignores-access", "write-lock", "met at SQLite's lock"),
+    ("ignores-sharing", "sharing", "its connections are"),
+    ("ignores-sharing", "app-lock", "met at SQLite's lock"),
     ("ignores-pragma", "read-back", "`synchronous` = "),
     ("ignores-retry", "retry", "3 tries"),
     ("ignores-think", "think", "outside them"),
@@ -40,14 +40,14 @@ const LIES: &[(&str, &str, &str)] = &[
     ("lies-about-pragma", "settings-by-effect", "journal_mode: WAL was asked for"),
     ("lies-about-pragma", "settings-by-sql", "` = "),
     ("lies-about-synchronous", "settings-by-sql", "`synchronous` = "),
-    ("loses-row", "access", "rows are there"),
+    ("loses-row", "sharing", "rows are there"),
     ("loses-row", "databases", "rows are there"),
     ("loses-row", "content", "the content's hash is"),
     ("loses-row", "yields", "rows, and 6 are due"),
     ("measures-warm-up", "warm-up", "half of the time is warm-up"),
     ("miscounts", "answers", "workers committed"),
     ("miscounts-consistently", "time-limit", "rows are there"),
-    ("miscounts-consistently", "access", "was to do 61 transactions and did 62"),
+    ("miscounts-consistently", "sharing", "was to do 61 transactions and did 62"),
     ("never-ticks", "ticks", "ticks were heard"),
     ("no-last-line", "answers", "the runner died (exit status: 0)"),
     ("no-probe", "probe", "there is none"),
@@ -96,7 +96,7 @@ const LIES: &[(&str, &str, &str)] = &[
 
 /// The same for lies about a server.
 const SERVER_LIES: &[(&str, &str, &str)] = &[
-    ("server-counts-more", "access", "was to do 61 transactions and did 62"),
+    ("server-counts-more", "sharing", "was to do 61 transactions and did 62"),
     ("server-counts-more", "time-limit", "rows are there"),
     ("server-hides-errors", "connection-gone", "failed with the code None"),
     ("server-hides-errors", "connection-lost", "is CONNECTION_LOST, and it saw [\"internal_error\"]"),
@@ -115,7 +115,7 @@ const SERVER_LIES: &[(&str, &str, &str)] = &[
 fn look(suite: &Suite<'_>, driver: &str, check: &str) -> CheckOutcome {
     let report =
         suite.clone().only(&[check]).check(&format!("mock:{driver}"), &mut |_| {}).expect("a driver of the mock");
-    assert!(!report.passed() || report.drivers[0].checks[0].verdict == Verdict::Passed);
+    assert!(!report.passed() || report.drivers[0].checks[0].verdict == CheckVerdict::Passed);
     report.drivers[0].checks[0].clone()
 }
 
@@ -169,7 +169,7 @@ fn all_are_caught<'a>(lies: &[(&str, &str, &str)], suite: &(dyn Fn(&str) -> &'a 
                     lies.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
                 {
                     let found = look(suite(driver), driver, check);
-                    if found.verdict != Verdict::Failed || !found.detail.contains(words) {
+                    if found.verdict != CheckVerdict::Failed || !found.detail.contains(words) {
                         wrong.lock().expect("no panic").push(format!("{driver}: {found:?} lacks `{words}`"));
                     }
                 }
@@ -230,8 +230,8 @@ fn a_runner_that_does_not_work_at_all_is_not_waited_for_thirty_times() {
     let report = suite.check("mock:hangs-before-ready", &mut |_| {}).expect("found");
     let checks = &report.drivers[0].checks;
     assert_eq!(checks.len(), CHECKS.len());
-    assert_eq!(checks[0].verdict, Verdict::Failed);
-    assert!(checks[1..].iter().all(|c| c.verdict == Verdict::Skipped && c.detail.contains("`answers` failed")));
+    assert_eq!(checks[0].verdict, CheckVerdict::Failed);
+    assert!(checks[1..].iter().all(|c| c.verdict == CheckVerdict::Skipped && c.detail.contains("`answers` failed")));
     assert!(!report.passed());
 }
 

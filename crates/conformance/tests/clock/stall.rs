@@ -28,13 +28,13 @@ const PRECISION: f64 = 1e-3;
 /// Runs one trial at 1 kHz in which one transaction takes `stall` nanoseconds. `None`: no stall.
 fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Measurement {
     let study = format!(
-        "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+        "rounds = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
          driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", {load} }}"
     );
     let mut plan = common::plan(folder, common::INSERTS, &study);
     let usual = SERVICE as u64;
     let script = [json!([usual, 4_999]), json!(stall.unwrap_or(SERVICE) as u64), json!([usual, 5_000])];
-    plan.arms[0].trial.connection.options.insert("script".into(), json!({ "service_ns": { "insert": script } }));
+    plan.variants[0].trial.connection.options.insert("script".into(), json!({ "service_ns": { "insert": script } }));
     match common::only_trial(plan, folder, runners) {
         Outcome::Measured(measurement) => *measurement,
         other => panic!("{other:?}"),

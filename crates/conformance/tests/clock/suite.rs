@@ -3,7 +3,7 @@
 use crate::common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use litelab_conformance::{CHECKS, ORCHESTRATION_CHECKS, Progress, QUEUE_CHECKS, Suite, Verdict, check};
+use litelab_conformance::{CHECKS, CheckVerdict, ORCHESTRATION_CHECKS, Progress, QUEUE_CHECKS, Suite, check};
 
 #[test]
 fn the_reference_runner_passes() {
@@ -30,9 +30,9 @@ fn the_reference_runner_passes() {
     // The runner's driver of its own name supports every feature, so that no check may be skipped.
     let own = report.drivers.iter().find(|d| d.driver == "rusqlite").expect("reported");
     assert_eq!(own.checks.len(), CHECKS.len());
-    assert!(own.checks.iter().all(|c| c.verdict == Verdict::Passed), "{:#?}", own.checks);
+    assert!(own.checks.iter().all(|c| c.verdict == CheckVerdict::Passed), "{:#?}", own.checks);
     let noop = report.drivers.iter().find(|d| d.driver == "noop").expect("reported");
-    assert!(noop.checks.iter().filter(|c| c.verdict == Verdict::Passed).count() >= 12);
+    assert!(noop.checks.iter().filter(|c| c.verdict == CheckVerdict::Passed).count() >= 12);
     assert_eq!((started.len(), examined), (1 + 4 * CHECKS.len(), 1));
     assert_eq!(std::fs::read_dir(scratch.path()).expect("readable").count(), 0, "files are left");
 }
@@ -43,7 +43,7 @@ fn an_honest_library_passes_the_checks_of_its_interface_and_meets_no_other() {
     for (driver, own) in [("mock:queue", QUEUE_CHECKS), ("mock:orchestration", ORCHESTRATION_CHECKS)] {
         let report = check(&common::runners(), driver, scratch.path(), &mut |_| {}).expect("there is such a driver");
         let checks = &report.drivers[0].checks;
-        assert!(checks.iter().all(|c| c.verdict == Verdict::Passed), "{checks:#?}");
+        assert!(checks.iter().all(|c| c.verdict == CheckVerdict::Passed), "{checks:#?}");
         let names = |list: Vec<&str>| list.join(" ");
         assert_eq!(
             names(checks.iter().map(|c| c.name.as_str()).collect()),

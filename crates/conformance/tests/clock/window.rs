@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 /// Runs one trial with the given number of workers: `ms` milliseconds after a warm-up of `warmup_ms`.
 fn trial(folder: &Path, runners: &Runners, workers: u32, (warmup_ms, ms): (u64, u64), script: &Value) -> Outcome {
     let study = format!(
-        "blocks = 1\n[[scenario]]\nname = \"window\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+        "rounds = 1\n[[scenario]]\nname = \"window\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
          driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", workers = {workers}, for = \"1s\" }}"
     );
     let mut plan = common::plan(folder, common::INSERTS, &study);
-    let arm = &mut plan.arms[0];
-    arm.trial.connection.options.insert("script".into(), script.clone());
-    arm.trial.warmup_ms = warmup_ms;
-    arm.trial.roles[0].until = litelab_protocol::Until::Time { ms: warmup_ms + ms };
-    arm.ceiling = Some(40.0).filter(|_| script["one_at_a_time"] == true && script.get("starved").is_none());
+    let variant = &mut plan.variants[0];
+    variant.trial.connection.options.insert("script".into(), script.clone());
+    variant.trial.warmup_ms = warmup_ms;
+    variant.trial.roles[0].until = litelab_protocol::Until::Time { ms: warmup_ms + ms };
+    variant.ceiling = Some(40.0).filter(|_| script["one_at_a_time"] == true && script.get("starved").is_none());
     common::only_trial(plan, folder, runners)
 }
 

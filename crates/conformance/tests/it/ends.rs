@@ -15,9 +15,9 @@ use litelab_record::RunFile;
 use litelab_record::outcome::Outcome;
 use rusqlite::Connection;
 
-fn plan(folder: &Path, driver: &str, blocks: u32) -> Plan {
+fn plan(folder: &Path, driver: &str, rounds: u32) -> Plan {
     let study = format!(
-        "blocks = {blocks}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"{driver}\"\n\
+        "rounds = {rounds}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"{driver}\"\n\
          profile = \"wal-normal\"\nrole.w = {{ run = \"insert\", count = 10 }}"
     );
     common::plan(folder, common::INSERTS, &study)
@@ -75,7 +75,7 @@ fn what_a_runner_has_started_ends_with_it() {
     let run = Run::new(plan(folder.path(), "mock:scripted", 1), "", options(folder.path()), &runners, &stop)
         .expect("checked");
     let ended = run.execute(&mut |_| {}).expect("executes");
-    assert_eq!((ended.blocks, ended.failed), (1, 0));
+    assert_eq!((ended.rounds, ended.failed), (1, 0));
     until("what it has started ends", || is_gone(&number));
 }
 
@@ -94,7 +94,7 @@ fn a_run_does_not_go_on_with_another_program_of_a_runner() {
     assert!(matches!(&error, EngineError::BadInput(e) if names(e)), "{error}");
     let restored = script(folder.path(), "# one");
     let ended = Run::resume(options(folder.path()), &restored, &stop).and_then(|run| run.execute(&mut |_| {}));
-    assert_eq!(ended.expect("goes on").blocks, 2);
+    assert_eq!(ended.expect("goes on").rounds, 2);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_reader_of_the_run_file_delays_a_block_and_loses_none() {
     let (mut reader, mut held) = (None, 0);
     let ended = run
         .execute(&mut |event| match event {
-            Event::TrialEnded { record, .. } if record.block == 0 => {
+            Event::TrialEnded { record, .. } if record.round == 0 => {
                 let connection = Connection::open(&options.file).expect("opens");
                 connection.execute_batch("BEGIN; SELECT count(*) FROM trial").expect("reads");
                 reader = Some(connection);
@@ -121,8 +121,8 @@ fn a_reader_of_the_run_file_delays_a_block_and_loses_none() {
         })
         .expect("executes");
     assert!(held > 1, "the reader was in nobody's way, so this shows nothing");
-    assert_eq!((ended.blocks, ended.interrupted), (2, false));
-    assert_eq!(RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").blocks(), 2);
+    assert_eq!((ended.rounds, ended.interrupted), (2, false));
+    assert_eq!(RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").rounds(), 2);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_run_that_waits_for_a_reader_can_be_stopped() {
     let mut reader = None;
     let ended = run
         .execute(&mut |event| match event {
-            Event::TrialEnded { record, .. } if record.block == 1 => {
+            Event::TrialEnded { record, .. } if record.round == 1 => {
                 let connection = Connection::open(&options.file).expect("opens");
                 connection.execute_batch("BEGIN; SELECT count(*) FROM trial").expect("reads");
                 reader = Some(connection);
@@ -142,7 +142,7 @@ fn a_run_that_waits_for_a_reader_can_be_stopped() {
             _ => {}
         })
         .expect("executes");
-    assert_eq!((ended.blocks, ended.interrupted, reader.is_some()), (1, true, true));
+    assert_eq!((ended.rounds, ended.interrupted, reader.is_some()), (1, true, true));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_run_file_is_one_processs_from_its_beginning() {
     assert!(matches!(&refused, EngineError::Record(e) if e.is_bad_input()), "{refused}");
     drop(run);
     let ended = Run::resume(options, &runners, &stop).and_then(|run| run.execute(&mut |_| {}));
-    assert_eq!(ended.expect("goes on").blocks, 1);
+    assert_eq!(ended.expect("goes on").rounds, 1);
 }
 
 /// Processes of a program that this process has started, oldest first.
@@ -198,7 +198,7 @@ fn hangs(executor: &str, processes: usize) {
     std::fs::write(home.join("runners/rusqlite/runner.toml"), manifest).expect("manifest");
     let runners = Runners::find(&home).expect("manifest");
     let study = format!(
-        "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+        "rounds = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
          profile = \"wal-normal\"\nexecutor = \"{executor}\"\nrole.w = {{ run = \"insert\", workers = 2, count = 1000000000 }}"
     );
     let plan = common::plan(folder.path(), common::INSERTS, &study);
@@ -215,7 +215,7 @@ fn hangs(executor: &str, processes: usize) {
         });
         run.execute(&mut |_| {}).expect("executes")
     });
-    assert_eq!((ended.blocks, ended.failed), (1, 1));
+    assert_eq!((ended.rounds, ended.failed), (1, 1));
     // And not that the trial was not over, which another process alone would have made of it.
     let reason = reason(&options.file);
     assert!(reason.contains("the runner hung: it said nothing for 2 s"), "{reason}");
@@ -243,7 +243,7 @@ fn a_worker_that_hangs_in_a_trial_by_count_is_noticed() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let endless = "\n[transaction.endless]\nsql = \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n\"\n\
         [transaction.read]\nsql = \"SELECT count(*) FROM t\"\n";
-    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+    let study = "rounds = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
         profile = \"wal-normal\"\nrole.w = { run = \"endless\", count = 1 }\nrole.r = { run = \"read\", until = \"w\" }";
     let plan = common::plan(folder.path(), &format!("{}{endless}", common::INSERTS), study);
     let second = Duration::from_secs(1);

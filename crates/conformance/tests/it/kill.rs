@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use litelab_engine::Runners;
 use litelab_engine::prepare::Prepared;
-use litelab_engine::trial::{Bench, Patience, run};
+use litelab_engine::trial::{Patience, TrialContext, run};
 use litelab_engine::verify;
 use litelab_model::Plan;
 use litelab_protocol::TrialResult;
@@ -42,15 +42,15 @@ fn plan(folder: &Path, lines: &[&str]) -> Plan {
 
 /// Runs the only trial of a plan.
 fn trial(folder: &Path, mut plan: Plan, runners: &Runners) -> (Outcome, Series) {
-    let driver = runners.driver(&plan.arms[0].driver).expect("driver");
-    plan.arms[0].trial.driver.clone_from(&driver.name);
-    let arm = &plan.arms[0];
-    let prepared = Prepared::new(folder).file(arm, &mut |_, _| {}).expect("prepared");
+    let driver = runners.driver(&plan.variants[0].driver).expect("driver");
+    plan.variants[0].trial.driver.clone_from(&driver.name);
+    let variant = &plan.variants[0];
+    let prepared = Prepared::new(folder).file(variant, &mut |_, _| {}).expect("prepared");
     let directory = folder.join("trial");
     std::fs::create_dir(&directory).expect("folder");
     let keep_going = &mut || true;
     let patience = Patience::default();
-    let mut bench = Bench {
+    let mut bench = TrialContext {
         runner: driver.runner,
         prepared: &prepared,
         servers: None,
@@ -58,7 +58,7 @@ fn trial(folder: &Path, mut plan: Plan, runners: &Runners) -> (Outcome, Series) 
         patience,
         keep_going,
     };
-    run(arm, "test", &mut bench)
+    run(variant, "test", &mut bench)
 }
 
 fn measured(outcome: Outcome) -> Measurement {
@@ -201,7 +201,7 @@ fn one_that_ended_before_its_kill_is_a_failed_row() {
         let kill = "kill = { role = \"w\", processes = 1, after = \"2s\" }";
         let mut plan = plan(folder.path(), &["driver = \"mock:scripted\"", WORKERS, kill]);
         let script = json!({ "pause_ms": pause_ms });
-        plan.arms[0].trial.connection.options.insert("script".into(), script);
+        plan.variants[0].trial.connection.options.insert("script".into(), script);
         let (outcome, _) = trial(folder.path(), plan, &common::runners());
         if ends_before {
             let failure = failed(outcome);
@@ -277,8 +277,8 @@ fn arrivals_of_the_killed_are_no_overload() {
     let folder = common::scratch();
     let role = "role.w = { run = \"insert\", workers = 4, for = \"1s\", rate = 1000, arrivals = \"constant\" }";
     let kill = "kill = { role = \"w\", processes = 2, after = \"100ms\" }";
-    let with = plan(folder.path(), &[role, kill]).arms.remove(0);
-    let without = plan(folder.path(), &[role]).arms.remove(0);
+    let with = plan(folder.path(), &[role, kill]).variants.remove(0);
+    let without = plan(folder.path(), &[role]).variants.remove(0);
     // Arrivals that remain at the end of any open load, however fast it is served.
     let result = |committed: u64, unserved: u64| {
         let operation = json!({
@@ -289,8 +289,8 @@ fn arrivals_of_the_killed_are_no_overload() {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
         TrialResult { operations, measured_ns: 1_000_000_000, ..TrialResult::default() }
     };
-    let overloaded = |arm, result| {
-        verify::flags(arm, &result, 0.0).into_iter().find_map(|flag| match flag {
+    let overloaded = |variant, result| {
+        verify::flags(variant, &result, 0.0).into_iter().find_map(|flag| match flag {
             Flag::Overloaded { achieved, .. } => Some(achieved),
             _ => None,
         })

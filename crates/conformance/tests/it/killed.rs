@@ -15,18 +15,18 @@ use serde_json::json;
 
 /// Environment variable with the folder for [`child`]; without it the child does nothing.
 const FOLDER: &str = "LITELAB_TEST_FOLDER";
-const BLOCKS: u32 = 45;
+const ROUNDS: u32 = 45;
 
 fn plan(folder: &Path) -> Plan {
     let workload = "schema.sql = \"CREATE TABLE t(id INTEGER PRIMARY KEY)\"\n[transaction.insert]\n\
         sql = \"INSERT INTO t VALUES (:id)\"\nparam.id = { sequence = {} }\n";
     let study = format!(
-        "blocks = {BLOCKS}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\n\
+        "rounds = {ROUNDS}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\n\
          profile = \"wal-normal\"\nvars.x = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.x = [1, 2]"
     );
     let mut plan = common::plan(folder, workload, &study);
-    for arm in &mut plan.arms {
-        arm.trial.connection.options.insert("script".into(), json!({ "pause_ms": 3 }));
+    for variant in &mut plan.variants {
+        variant.trial.connection.options.insert("script".into(), json!({ "pause_ms": 3 }));
     }
     plan
 }
@@ -46,7 +46,7 @@ fn child() {
     run.and_then(|r| r.execute(&mut |_| {})).expect("executes");
 }
 
-/// Number of blocks in a file. All must be complete.
+/// Number of rounds in a file. All must be complete.
 fn whole_blocks(file: &Path) -> u32 {
     let info = RunFile::open(file).and_then(|f| f.info()).expect("a run file");
     let connection = Connection::open(file).expect("opens");
@@ -54,17 +54,17 @@ fn whole_blocks(file: &Path) -> u32 {
     assert_eq!(check, "ok");
     let ragged: i64 = connection
         .query_row(
-            "SELECT count(*) FROM block WHERE (SELECT count(*) FROM trial WHERE trial.block = block.number) <> 2",
+            "SELECT count(*) FROM round WHERE (SELECT count(*) FROM trial WHERE trial.round = round.number) <> 2",
             [],
             |r| r.get(0),
         )
         .expect("counted");
-    let (blocks, highest): (i64, i64) = connection
-        .query_row("SELECT count(*), ifnull(max(number) + 1, 0) FROM block", [], |r| Ok((r.get(0)?, r.get(1)?)))
+    let (rounds, highest): (i64, i64) = connection
+        .query_row("SELECT count(*), ifnull(max(number) + 1, 0) FROM round", [], |r| Ok((r.get(0)?, r.get(1)?)))
         .expect("counted");
-    assert_eq!((ragged, blocks), (0, highest));
-    assert_eq!(i64::from(info.blocks()), blocks);
-    info.blocks()
+    assert_eq!((ragged, rounds), (0, highest));
+    assert_eq!(i64::from(info.rounds()), rounds);
+    info.rounds()
 }
 
 #[test]
@@ -72,11 +72,11 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
     let runners = common::runners();
     let folder = common::scratch();
     let file = options(folder.path()).file;
-    let (mut blocks, mut kills) = (0, 0);
+    let (mut rounds, mut kills) = (0, 0);
     // Delays spread over the start, the trials and the commits of a run; the first kill comes when the file is seen, and the
     // long delays are for a slow disk that has stored nothing yet.
     for wait in [0, 60, 210, 137, 333, 171, 258, 419, 93, 1_500, 5_000, 15_000] {
-        if wait > 1_000 && blocks > 0 {
+        if wait > 1_000 && rounds > 0 {
             break;
         }
         let mut child = Command::new(std::env::current_exe().expect("own path"))
@@ -108,16 +108,16 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
             continue;
         }
         let now = whole_blocks(&file);
-        assert!(now >= blocks, "{blocks} blocks have become {now}");
-        blocks = now;
+        assert!(now >= rounds, "{rounds} rounds have become {now}");
+        rounds = now;
     }
-    assert!(kills >= 3 && blocks > 0, "{kills} kills, {blocks} blocks");
-    println!("{kills} kills, {blocks} blocks");
-    if whole_blocks(&file) < BLOCKS {
+    assert!(kills >= 3 && rounds > 0, "{kills} kills, {rounds} rounds");
+    println!("{kills} kills, {rounds} rounds");
+    if whole_blocks(&file) < ROUNDS {
         let stop = AtomicBool::new(false);
         Run::resume(options(folder.path()), &runners, &stop).and_then(|r| r.execute(&mut |_| {})).expect("goes on");
     }
-    assert_eq!(whole_blocks(&file), BLOCKS);
+    assert_eq!(whole_blocks(&file), ROUNDS);
     assert!(RunFile::open(&file).and_then(|f| f.info()).expect("a run file").finished.is_some());
     // The next run must have removed the files that the killed runs left in their directory.
     let left: Vec<_> =
@@ -135,7 +135,7 @@ fn child_that_dies_while_it_writes() {
     connection.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE").expect("begins");
     connection
         .execute_batch(
-            "INSERT INTO block VALUES (0, 1000, '', '', '{}'); \
+            "INSERT INTO round VALUES (0, 1000, '', '', '{}'); \
              INSERT INTO run SELECT 'x' || value, hex(randomblob(3000)) FROM json_each('[1,2,3,4,5,6,7,8,9]')",
         )
         .expect("writes");
@@ -171,7 +171,7 @@ fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
     assert_eq!(std::fs::read(&beside).expect("read"), std::fs::read(&journal).expect("read"));
 
     let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("a killed run is a valid run");
-    assert_eq!(info.blocks(), 0);
+    assert_eq!(info.rounds(), 0);
     assert_eq!(whole_blocks(&options.file), 0);
 }
 
@@ -207,14 +207,14 @@ fn a_full_disk_is_a_failed_row_and_the_next_trial_has_its_space_back() {
     let workload = "schema.sql = \"CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)\"\n[transaction.insert]\nbegin = \"immediate\"\n\
         sql = \"INSERT INTO t VALUES (:id, :x)\"\nparam.id = { sequence = {} }\nparam.x = { hex = 8000 }\n\
         [[invariant]]\nsql = \"SELECT count(*) FROM t\"\nequals = \"committed.insert\"\n";
-    let study = "blocks = 2\n[[scenario]]\nname = \"full\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
+    let study = "rounds = 2\n[[scenario]]\nname = \"full\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
         vars.n = 0\nrole.w = { run = \"insert\", count = \"$n\" }\nvary.n = [10, 400]\nvary.profile = [\"wal-normal\", \"delete-full\"]";
     let options = RunOptions { directory: disk.0.path().join("work"), ..options(folder.path()) };
     let plan = common::plan(folder.path(), workload, study);
-    let arms: Vec<String> = (0..plan.arms.len()).map(|i| plan.arm_name(i)).collect();
+    let variants: Vec<String> = (0..plan.variants.len()).map(|i| plan.variant_name(i)).collect();
     let ended =
         Run::new(plan, "", options.clone(), &runners, &stop).and_then(|r| r.execute(&mut |_| {})).expect("goes on");
-    assert_eq!(ended.blocks, 2);
+    assert_eq!(ended.rounds, 2);
     let mut seen = Vec::new();
     RunFile::open(&options.file)
         .and_then(|f| {
@@ -226,7 +226,7 @@ fn a_full_disk_is_a_failed_row_and_the_next_trial_has_its_space_back() {
         .expect("readable");
     assert_eq!(seen.len(), 8);
     for record in seen {
-        let name = &arms[record.arm];
+        let name = &variants[record.variant];
         match record.outcome {
             Outcome::Measured(m) => {
                 assert!(name.contains("n=10"), "{name} does not fit the disk, and it was measured: {:?}", m.flags);

@@ -4,7 +4,7 @@ use crate::common;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use litelab_conformance::{Suite, Verdict};
+use litelab_conformance::{CheckVerdict, Suite};
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
 use litelab_record::RunFile;
@@ -21,7 +21,7 @@ fn runners(home: &std::path::Path, more: &str) -> Runners {
 
 fn study(drivers: &str) -> String {
     format!(
-        "blocks = 2\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nrole.w = {{ run = \"insert\", count = 10 }}\n\
+        "rounds = 2\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nrole.w = {{ run = \"insert\", count = 10 }}\n\
          vary.driver = [{drivers}]"
     )
 }
@@ -39,7 +39,7 @@ fn the_suite_skips_it_and_says_what_to_do() {
 
     let report = suite.check("mock:noop", &mut |_| {}).expect("found");
     assert!(report.passed() && report.absent.is_empty(), "{report:?}");
-    assert_eq!(report.checks[0].verdict, Verdict::Passed, "{:?}", report.checks[0]);
+    assert_eq!(report.checks[0].verdict, CheckVerdict::Passed, "{:?}", report.checks[0]);
 
     let report = suite.check("mock:postgres", &mut |_| {}).expect("found");
     assert!(!report.passed(), "what was not looked at has not passed");
@@ -59,27 +59,27 @@ fn without_the_manifests_word_for_it_its_absence_is_a_failure() {
 }
 
 #[test]
-fn a_study_leaves_its_arms_out_and_runs_the_others() {
+fn a_study_leaves_its_variants_out_and_runs_the_others() {
     let (home, folder, stop) = (common::scratch(), common::scratch(), AtomicBool::new(false));
     let runners = runners(home.path(), OPTIONAL);
     let plan =
         common::plan(folder.path(), common::INSERTS, &study("\"mock:scripted\", \"mock:postgres\", \"mock:noop\""));
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("the run begins");
-    let skipped: Vec<_> = run.plan().arms.iter().map(|a| a.skipped.as_deref()).collect();
+    let skipped: Vec<_> = run.plan().variants.iter().map(|a| a.skipped.as_deref()).collect();
     let why = "driver `postgres` of runner `mock` is not here: install libpq, then build it anew";
     assert_eq!(skipped, [None, Some(why), None]);
     let ended = run.execute(&mut |_| {}).expect("it runs");
-    assert_eq!((ended.blocks, ended.failed), (2, 0));
-    let mut arms = Vec::new();
+    assert_eq!((ended.rounds, ended.failed), (2, 0));
+    let mut variants = Vec::new();
     let file = RunFile::open(&options(folder.path()).file).expect("a run");
     file.trials(&mut |trial| {
         assert!(matches!(trial.record.outcome, Outcome::Measured(_)), "{:?}", trial.record.outcome);
-        arms.push(trial.record.arm);
+        variants.push(trial.record.variant);
         Ok(())
     })
     .expect("readable");
-    arms.sort_unstable();
-    assert_eq!(arms, [0, 0, 2, 2]);
+    variants.sort_unstable();
+    assert_eq!(variants, [0, 0, 2, 2]);
 }
 
 #[test]

@@ -17,22 +17,22 @@ use serde_json::json;
 
 const MS: u64 = 1_000_000;
 
-/// Three arms with different scripts.
-fn scripted(folder: &Path, blocks: u32) -> Plan {
+/// Three variants with different scripts.
+fn scripted(folder: &Path, rounds: u32) -> Plan {
     let study = format!(
-        "blocks = {blocks}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+        "rounds = {rounds}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
          driver = \"mock:scripted\"\nvars.speed = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.speed = [1, 2, 3]"
     );
     let mut plan = common::plan(folder, common::INSERTS, &study);
-    for (i, arm) in plan.arms.iter_mut().enumerate() {
+    for (i, variant) in plan.variants.iter_mut().enumerate() {
         let unit = (i as u64 + 1) * MS;
-        script(arm, json!({ "service_ns": { "insert": [[unit, 9], 10 * unit] } }));
+        script(variant, json!({ "service_ns": { "insert": [[unit, 9], 10 * unit] } }));
     }
     plan
 }
 
-fn script(arm: &mut litelab_model::Arm, script: serde_json::Value) {
-    arm.trial.connection.options.insert("script".into(), script);
+fn script(variant: &mut litelab_model::Variant, script: serde_json::Value) {
+    variant.trial.connection.options.insert("script".into(), script);
 }
 
 fn options(folder: &Path) -> RunOptions {
@@ -67,15 +67,15 @@ fn scripted_times_arrive_in_the_file_exactly() {
     let plan = scripted(folder.path(), 2);
     let run = Run::new(plan, "the study's text", options(folder.path()), &runners, &stop).expect("checked");
     let ended = run.execute(&mut |_| {}).expect("executes");
-    assert_eq!((ended.blocks, ended.failed, ended.interrupted), (2, 0, false));
+    assert_eq!((ended.rounds, ended.failed, ended.interrupted), (2, 0, false));
     let info = RunFile::open(&options(folder.path()).file).and_then(|f| f.info()).expect("readable");
-    assert_eq!((info.blocks(), info.study_toml.as_str()), (2, "the study's text"));
+    assert_eq!((info.rounds(), info.study_toml.as_str()), (2, "the study's text"));
     assert!(info.finished.is_some());
     assert_eq!(info.runners.iter().map(|r| r.runner.as_str()).collect::<Vec<_>>(), ["mock"]);
     let stored = trials(&info.path);
     assert_eq!(stored.len(), 6);
     for trial in &stored {
-        let unit = (trial.record.arm as u64 + 1) * MS;
+        let unit = (trial.record.variant as u64 + 1) * MS;
         let result = &measured(trial).result;
         let mut service = Histogram::new();
         (0..9).for_each(|_| service.record(unit));
@@ -96,10 +96,13 @@ fn scripted_times_arrive_in_the_file_exactly() {
 #[test]
 fn a_stall_counts_for_everyone_who_was_due_in_it() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
-    let study = "blocks = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+    let study = "rounds = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
         driver = \"mock:scripted\"\nrole.w = { run = \"insert\", for = \"10s\", rate = 1000, arrivals = \"constant\" }";
     let mut plan = common::plan(folder.path(), common::INSERTS, study);
-    script(&mut plan.arms[0], json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }));
+    script(
+        &mut plan.variants[0],
+        json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }),
+    );
     let begun = Instant::now();
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
     run.execute(&mut |_| {}).expect("executes");
@@ -128,49 +131,49 @@ fn a_stall_counts_for_everyone_who_was_due_in_it() {
 }
 
 #[test]
-fn blocks_run_in_the_order_of_the_schedule() {
+fn rounds_run_in_the_order_of_the_schedule() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let plan = scripted(folder.path(), 4);
     let seed = plan.seed;
     let (mut started, mut stored) = (vec![Vec::new(); 4], Vec::new());
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
     run.execute(&mut |event| match event {
-        Event::TrialStarted { block, arm } => started[block as usize].push(arm),
-        Event::BlockStored { block, .. } => stored.push((block, started.iter().map(Vec::len).sum::<usize>())),
+        Event::TrialStarted { round, variant } => started[round as usize].push(variant),
+        Event::RoundStored { round, .. } => stored.push((round, started.iter().map(Vec::len).sum::<usize>())),
         _ => {}
     })
     .expect("executes");
-    let expected: Vec<Vec<usize>> = (0..4).map(|block| Schedule::new(seed, 3).in_stream(1).order(block)).collect();
+    let expected: Vec<Vec<usize>> = (0..4).map(|round| Schedule::new(seed, 3).in_stream(1).order(round)).collect();
     assert_eq!(started, expected);
-    // Each block is stored before the next one begins.
+    // Each round is stored before the next one begins.
     assert_eq!(stored, [(0, 3), (1, 6), (2, 9), (3, 12)]);
     assert!(expected.iter().any(|order| *order != [0, 1, 2]), "nothing was shuffled");
     for trial in trials(&options(folder.path()).file) {
         let r = &trial.record;
-        assert_eq!(expected[r.block as usize][r.position as usize], r.arm);
+        assert_eq!(expected[r.round as usize][r.position as usize], r.variant);
     }
 }
 
 /// Everything in a run file that must not depend on when the run was stopped.
 fn timeless(file: &Path) -> Vec<(u32, usize, u32, String)> {
     let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, &measured(t).settings)).expect("JSON");
-    trials(file).iter().map(|t| (t.record.block, t.record.arm, t.record.position, text(t))).collect()
+    trials(file).iter().map(|t| (t.record.round, t.record.variant, t.record.position, text(t))).collect()
 }
 
 #[test]
 fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file() {
     let (runners, never) = (common::runners(), AtomicBool::new(false));
     let made = |folder: &Path| {
-        let scenario = |name: &str, blocks: u32, values: &str| {
+        let scenario = |name: &str, rounds: u32, values: &str| {
             format!(
-                "[[scenario]]\nname = \"{name}\"\nblocks = {blocks}\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+                "[[scenario]]\nname = \"{name}\"\nblocks = {rounds}\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
                  driver = \"mock:scripted\"\nvars.x = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.x = {values}\n"
             )
         };
         let study = format!("{}{}", scenario("one", 3, "[1, 2]"), scenario("two", 2, "[1, 2, 3]"));
         let mut plan = common::plan(folder, common::INSERTS, &study);
-        plan.scenarios.iter_mut().zip([3, 2]).for_each(|(scenario, blocks)| scenario.blocks = blocks);
-        plan.arms.iter_mut().for_each(|arm| script(arm, json!({ "service_ns": { "insert": [MS] } })));
+        plan.scenarios.iter_mut().zip([3, 2]).for_each(|(scenario, rounds)| scenario.rounds = rounds);
+        plan.variants.iter_mut().for_each(|variant| script(variant, json!({ "service_ns": { "insert": [MS] } })));
         plan
     };
     let whole = common::scratch();
@@ -178,34 +181,34 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
     Run::new(made(whole.path()), "", options(whole.path()), &runners, &never)
         .and_then(|run| {
             run.execute(&mut |event| {
-                if let Event::BlockStored { scenario, block } = event {
-                    stored.push((block, scenario));
+                if let Event::RoundStored { scenario, round } = event {
+                    stored.push((round, scenario));
                 }
             })
         })
         .expect("executes");
-    // Round by round: two trials, two, and the remainder of the longer arm.
+    // Round by round: two trials, two, and the remainder of the longer variant.
     let mut rounds = stored.clone();
     rounds.sort_unstable();
     assert_eq!(rounds, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]);
-    assert!(stored.is_sorted_by_key(|(block, _)| *block), "{stored:?}");
+    assert!(stored.is_sorted_by_key(|(round, _)| *round), "{stored:?}");
     let whole = timeless(&options(whole.path()).file);
     for after in 1..5 {
         let (folder, stop) = (common::scratch(), AtomicBool::new(false));
         let options = options(folder.path());
-        let mut blocks = 0;
+        let mut rounds = 0;
         let run = Run::new(made(folder.path()), "", options.clone(), &runners, &stop).expect("checked");
         let ended = run
             .execute(&mut |event| {
-                blocks += u32::from(matches!(event, Event::BlockStored { .. }));
-                stop.store(blocks == after, Ordering::Relaxed);
+                rounds += u32::from(matches!(event, Event::RoundStored { .. }));
+                stop.store(rounds == after, Ordering::Relaxed);
             })
             .expect("executes");
-        assert_eq!((ended.blocks, ended.interrupted), (after, true));
+        assert_eq!((ended.rounds, ended.interrupted), (after, true));
         let done = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").done;
         assert!(done[0].abs_diff(done[1]) <= 1, "as many of each as there was time for: {done:?}");
         let resumed = Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {}));
-        assert_eq!(resumed.expect("goes on").blocks, 5);
+        assert_eq!(resumed.expect("goes on").rounds, 5);
         assert_eq!(timeless(&options.file), whole, "stopped after {after}");
     }
 }
@@ -246,19 +249,19 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
             })
             .expect("executes");
         assert!(ended.interrupted, "after {after}");
-        // The file contains whole blocks only, and no trial of the unfinished block.
-        let blocks = trials(&options.file).len() / 3;
-        assert_eq!(trials(&options.file).len(), blocks * 3);
-        assert_eq!(ended.blocks as usize, blocks);
-        assert_eq!(timeless(&options.file), whole[..blocks * 3], "after {after}");
+        // The file contains whole rounds only, and no trial of the unfinished round.
+        let rounds = trials(&options.file).len() / 3;
+        assert_eq!(trials(&options.file).len(), rounds * 3);
+        assert_eq!(ended.rounds as usize, rounds);
+        assert_eq!(timeless(&options.file), whole[..rounds * 3], "after {after}");
         let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable");
         assert!(info.finished.is_none());
         let ended =
             Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
-        assert_eq!((ended.blocks, ended.interrupted), (3, false));
+        assert_eq!((ended.rounds, ended.interrupted), (3, false));
         assert_eq!(timeless(&options.file), whole, "stopped after {after}");
         let error = Run::resume(options, &runners, &never).err().expect("nothing is left").to_string();
-        assert!(error.contains("all 3 blocks are there"), "{error}");
+        assert!(error.contains("all 3 rounds are there"), "{error}");
     }
 }
 
@@ -267,13 +270,13 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
 #[test]
 fn a_trial_whose_settings_move_fails_and_names_both_values() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
-    let study = "blocks = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-full\"\n\
-         role.w = { run = \"insert\", count = 10, workers = 2 }\nvary.access = [\"per-worker\", \"pool(2)\", \"split(1)\"]";
+    let study = "rounds = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-full\"\n\
+         role.w = { run = \"insert\", count = 10, workers = 2 }\nvary.sharing = [\"own-connection\", \"pool(2)\", \"writer-readers(1)\"]";
     let mut plan = common::plan(folder.path(), common::INSERTS, study);
-    for arm in &mut plan.arms {
-        let mut off = arm.trial.transactions[0].statements[0].clone();
+    for variant in &mut plan.variants {
+        let mut off = variant.trial.transactions[0].statements[0].clone();
         (off.sql, off.bind) = ("PRAGMA synchronous = OFF".into(), Vec::new());
-        arm.trial.transactions[0].statements.push(off);
+        variant.trial.transactions[0].statements.push(off);
     }
     Run::new(plan, "", options(folder.path()), &runners, &stop)
         .and_then(|run| run.execute(&mut |_| {}))
@@ -301,7 +304,7 @@ fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_blocks() {
     drop(file);
     let ended =
         Run::resume(options.clone(), &runners, &stop).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
-    assert_eq!((ended.blocks, ended.interrupted), (1, false));
+    assert_eq!((ended.rounds, ended.interrupted), (1, false));
     assert!(RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").finished.is_some());
     assert_eq!(timeless(&options.file), before);
 }
@@ -341,17 +344,17 @@ fn a_run_does_not_go_on_with_a_runner_that_has_changed() {
 fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let mut plan = scripted(folder.path(), 3);
-    let last = *Schedule::new(plan.seed, 3).order(1).last().expect("three arms");
-    // Only the last trial of the second block can delay the reaction to the flag, and it pauses far longer than a busy
+    let last = *Schedule::new(plan.seed, 3).order(1).last().expect("three variants");
+    // Only the last trial of the second round can delay the reaction to the flag, and it pauses far longer than a busy
     // machine would delay it.
     let pause = Duration::from_secs(6);
-    script(&mut plan.arms[last], json!({ "pause_ms": pause.as_millis() as u64 }));
+    script(&mut plan.variants[last], json!({ "pause_ms": pause.as_millis() as u64 }));
     let (mut begun, mut done) = (None, 0);
     let ended = std::thread::scope(|scope| {
         let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
         run.execute(&mut |event| {
-            if let Event::TrialStarted { block: 1, arm } = event
-                && arm == last
+            if let Event::TrialStarted { round: 1, variant } = event
+                && variant == last
             {
                 begun = Some(Instant::now());
                 scope.spawn(|| {
@@ -359,12 +362,12 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
                     stop.store(true, Ordering::Relaxed);
                 });
             }
-            done += u32::from(matches!(event, Event::BlockStored { .. }));
+            done += u32::from(matches!(event, Event::RoundStored { .. }));
         })
     })
     .expect("executes");
     assert!(ended.interrupted && begun.is_some_and(|b| b.elapsed() < pause));
-    assert_eq!((ended.blocks, done, trials(&options(folder.path()).file).len()), (1, 1, 3));
+    assert_eq!((ended.rounds, done, trials(&options(folder.path()).file).len()), (1, 1, 3));
     let left: Vec<_> = std::fs::read_dir(folder.path().join("work")).expect("there").collect();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -372,23 +375,23 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
 #[test]
 fn a_runner_that_dies_is_a_failed_row_and_the_run_goes_on() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
-    let study = "blocks = 2\n[[scenario]]\nname = \"mixed\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+    let study = "rounds = 2\n[[scenario]]\nname = \"mixed\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
         role.w = { run = \"insert\", count = 10 }\nvary.driver = [\"mock:dies\", \"mock:scripted\", \"rusqlite:rusqlite\"]";
     let plan = common::plan(folder.path(), common::INSERTS, study);
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
     let ended = run.execute(&mut |_| {}).expect("executes");
-    assert_eq!((ended.blocks, ended.failed, ended.interrupted), (2, 2, false));
+    assert_eq!((ended.rounds, ended.failed, ended.interrupted), (2, 2, false));
     let stored = trials(&options(folder.path()).file);
     assert_eq!(stored.len(), 6);
     for trial in &stored {
-        match (&trial.record.outcome, trial.record.arm) {
+        match (&trial.record.outcome, trial.record.variant) {
             (Outcome::Failed(f), 0) => {
                 assert_eq!(f.kind, FailureKind::Runner);
                 assert!(f.reason.contains("exit status: 9"), "{}", f.reason);
                 assert!(!f.settings.is_empty() && f.result.is_none());
             }
             (Outcome::Measured(m), 1 | 2) => assert_eq!(m.result.operations[0].committed, 10),
-            (other, arm) => panic!("arm {arm}: {other:?}"),
+            (other, variant) => panic!("variant {variant}: {other:?}"),
         }
     }
 }
@@ -400,7 +403,7 @@ fn a_run_is_refused_before_it_begins_where_a_driver_cannot_do_it() {
         role.w = { run = \"insert\", count = 10 }";
     let plan = common::plan(folder.path(), common::INSERTS, study);
     let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
-    assert!(error.contains("g/only: driver `scripted` does not have access `group-commit`"), "{error}");
+    assert!(error.contains("g/only: driver `scripted` does not have sharing `group-commit`"), "{error}");
     assert!(!options(folder.path()).file.exists(), "a refused run leaves no file");
 }
 
@@ -408,9 +411,9 @@ fn a_run_is_refused_before_it_begins_where_a_driver_cannot_do_it() {
 fn a_script_may_come_from_a_file() {
     use std::io::Write;
     let (folder, runners) = (common::scratch(), common::runners());
-    let mut arm = scripted(folder.path(), 1).arms.remove(0);
-    arm.trial.connection.options.clear();
-    arm.trial.driver = "scripted".into();
+    let mut variant = scripted(folder.path(), 1).variants.remove(0);
+    variant.trial.connection.options.clear();
+    variant.trial.driver = "scripted".into();
     let file = folder.path().join("script.json");
     std::fs::write(&file, r#"{ "service_ns": { "insert": [7000000] } }"#).expect("written");
     let mut child = runners
@@ -424,13 +427,13 @@ fn a_script_may_come_from_a_file() {
         .expect("starts");
     let trial = litelab_protocol::Trial {
         databases: vec![litelab_protocol::Database::File { path: "none".into() }],
-        ..arm.trial
+        ..variant.trial
     };
     let text = serde_json::to_string(&trial).expect("JSON");
     child.stdin.take().expect("piped").write_all(format!("{text}\n{{\"type\":\"go\"}}\n").as_bytes()).expect("written");
     let output = child.wait_with_output().expect("ends");
     let last = output.stdout.split(|b| *b == b'\n').rfind(|l| !l.is_empty()).expect("a last line");
-    let litelab_protocol::Line::Result(result) = serde_json::from_slice(last).expect("a line") else {
+    let litelab_protocol::Message::Result(result) = serde_json::from_slice(last).expect("a line") else {
         panic!("no result")
     };
     assert_eq!((result.elapsed_ns, result.operations[0].committed), (70 * MS, 10));

@@ -44,8 +44,8 @@ fn plan(folder: &Path, lines: &[&str], search: &str) -> Plan {
 }
 
 fn script(plan: &mut Plan, script: &Value) {
-    for arm in &mut plan.arms {
-        arm.trial.connection.options.insert("script".into(), script.clone());
+    for variant in &mut plan.variants {
+        variant.trial.connection.options.insert("script".into(), script.clone());
     }
 }
 
@@ -129,7 +129,7 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
     for (service, last_kept) in [(5 * MS, 180.0), (5 * MS / 2, 360.0)] {
         let folder = common::scratch();
         let search = format!("from = 90, {QUICK}");
-        let mut plan = plan(folder.path(), &["blocks = 2", SCRIPTED, TWO_SECONDS], &search);
+        let mut plan = plan(folder.path(), &["rounds = 2", SCRIPTED, TWO_SECONDS], &search);
         script(&mut plan, &json!({ "service_ns": { "insert": [service] } }));
         let (stored, reported) = run(folder.path(), plan, &runners);
         assert_eq!(stored.len(), 2);
@@ -174,9 +174,9 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
 #[test]
 fn a_trial_without_a_search_has_no_sustainable_rate() {
     let (folder, runners) = (common::scratch(), common::runners());
-    let lines = ["blocks = 1", SCRIPTED, TWO_SECONDS];
+    let lines = ["rounds = 1", SCRIPTED, TWO_SECONDS];
     let mut plan = plan(folder.path(), &lines, &format!("from = 90, {QUICK}"));
-    plan.arms[0].search = None;
+    plan.variants[0].search = None;
     let (stored, reported) = run(folder.path(), plan, &runners);
     assert_eq!((&measured(&stored[0]).search, reported.len()), (&None, 0));
     let metric = "sustainable".parse().expect("a metric");
@@ -188,7 +188,7 @@ fn arrivals_that_are_not_served_break_a_rate_whatever_is_asked() {
     let (folder, runners) = (common::scratch(), common::runners());
     // Arrivals that were served never fail, at any rate.
     let search = "from = 100, factor = 4, precision = 3, repeats = 1, holds = [{ metric = \"failed\", at_most = 0 }]";
-    let mut plan = plan(folder.path(), &["blocks = 1", SCRIPTED, TWO_SECONDS], search);
+    let mut plan = plan(folder.path(), &["rounds = 1", SCRIPTED, TWO_SECONDS], search);
     script(&mut plan, &json!({ "service_ns": { "insert": [5 * MS] } }));
     let (stored, _) = run(folder.path(), plan, &runners);
     let search = found(measured(&stored[0]));
@@ -201,7 +201,7 @@ fn arrivals_that_are_not_served_break_a_rate_whatever_is_asked() {
 fn where_no_rate_is_kept_the_sustainable_rate_is_zero() {
     let (folder, runners) = (common::scratch(), common::runners());
     let search = "from = 90, factor = 1000, repeats = 1, holds = [{ metric = \"throughput\", at_least = 1e9 }]";
-    let plan = plan(folder.path(), &["blocks = 1", SCRIPTED, TWO_SECONDS], search);
+    let plan = plan(folder.path(), &["rounds = 1", SCRIPTED, TWO_SECONDS], search);
     let (stored, _) = run(folder.path(), plan, &runners);
     let measurement = measured(&stored[0]);
     let search = found(measurement);
@@ -229,7 +229,7 @@ fn most_trials_of_a_rate_decide_and_the_outcome_is_of_the_rate_that_was_kept() {
             std::fs::write(folder.path().join(format!("{}.json", n + 1)), bad.to_string()).expect("written");
         }
         let runners = counted(folder.path(), "");
-        let plan = plan(folder.path(), &["blocks = 1", SCRIPTED, ONE_SECOND], search);
+        let plan = plan(folder.path(), &["rounds = 1", SCRIPTED, ONE_SECOND], search);
         let (stored, _) = run(folder.path(), plan, &runners);
         let measurement = measured(&stored[0]);
         let found = found(measurement);
@@ -244,7 +244,7 @@ fn most_trials_of_a_rate_decide_and_the_outcome_is_of_the_rate_that_was_kept() {
 #[test]
 fn a_trial_that_fails_ends_its_search_and_not_the_run() {
     let search = format!("from = 90, repeats = 1, {QUICK}");
-    let lines = ["blocks = 2", SCRIPTED, TWO_SECONDS];
+    let lines = ["rounds = 2", SCRIPTED, TWO_SECONDS];
     for (shell, dies) in [("[ $n = 3 ] && exit 9", true), ("[ $n = 3 ] && true", false)] {
         let folder = common::scratch();
         let runners = counted(folder.path(), shell);
@@ -259,7 +259,7 @@ fn a_trial_that_fails_ends_its_search_and_not_the_run() {
                 "{}",
                 failure.reason
             );
-            assert_eq!(rates(&reported)[..3], [90.0, 180.0, 90.0], "the next block's search begins anew");
+            assert_eq!(rates(&reported)[..3], [90.0, 180.0, 90.0], "the next round's search begins anew");
         } else {
             assert_eq!(found(measured(&stored[0])), found(measured(&stored[1])));
         }
@@ -270,18 +270,18 @@ fn a_trial_that_fails_ends_its_search_and_not_the_run() {
 /// Everything in a run file that must not depend on when the run was stopped.
 fn timeless(file: &Path) -> Vec<(u32, usize, String)> {
     let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, found(measured(t)))).expect("JSON");
-    trials(file).iter().map(|t| (t.record.block, t.record.arm, text(t))).collect()
+    trials(file).iter().map(|t| (t.record.round, t.record.variant, text(t))).collect()
 }
 
 #[test]
 fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
     let runners = common::runners();
     let made = |folder: &Path| {
-        let lines = ["blocks = 2", SCRIPTED, TWO_SECONDS, "vars.x = 0", "vary.x = [1, 2]"];
+        let lines = ["rounds = 2", SCRIPTED, TWO_SECONDS, "vars.x = 0", "vary.x = [1, 2]"];
         let mut plan = plan(folder, &lines, &format!("from = 90, repeats = 1, precision = 0.5, {QUICK}"));
-        for (arm, unit) in plan.arms.iter_mut().zip([5 * MS, 7 * MS]) {
+        for (variant, unit) in plan.variants.iter_mut().zip([5 * MS, 7 * MS]) {
             let script = json!({ "service_ns": { "insert": [unit] } });
-            arm.trial.connection.options.insert("script".into(), script);
+            variant.trial.connection.options.insert("script".into(), script);
         }
         plan
     };
@@ -289,9 +289,9 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
     let (_, probes) = run(whole.path(), made(whole.path()), &runners);
     let whole = timeless(&options(whole.path()).file);
     assert_eq!(whole.len(), 4);
-    assert_ne!(whole[0].2, whole[1].2, "the arms differ");
+    assert_ne!(whole[0].2, whole[1].2, "the variants differ");
     let never = AtomicBool::new(false);
-    // In the middle of the first search, in the middle of the second block's search, and after the very last probe.
+    // In the middle of the first search, in the middle of the second round's search, and after the very last probe.
     for after in [1, probes.len() / 2 + 2, probes.len()] {
         let (folder, stop) = (common::scratch(), AtomicBool::new(false));
         let options = options(folder.path());
@@ -302,11 +302,11 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
             stop.store(seen >= after, Ordering::Relaxed);
         });
         let ended = ended.expect("executes");
-        assert!(ended.interrupted && ended.blocks < 2, "after {after}: {ended:?}");
-        assert_eq!(timeless(&options.file), whole[..ended.blocks as usize * 2], "only whole searches are there");
+        assert!(ended.interrupted && ended.rounds < 2, "after {after}: {ended:?}");
+        assert_eq!(timeless(&options.file), whole[..ended.rounds as usize * 2], "only whole searches are there");
         let resumed = Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {}));
         let resumed = resumed.expect("goes on");
-        assert_eq!((resumed.blocks, resumed.failed, resumed.interrupted), (2, 0, false));
+        assert_eq!((resumed.rounds, resumed.failed, resumed.interrupted), (2, 0, false));
         assert_eq!(timeless(&options.file), whole, "stopped after {after}");
     }
 }
@@ -318,7 +318,7 @@ fn a_real_driver_serves_no_more_than_its_transactions_allow() {
     let role = "role.w = { run = \"insert\", for = \"600ms\" }";
     let search =
         "from = 25, precision = 0.5, repeats = 1, holds = [{ metric = \"response_p50\", at_most = \"40 ms\" }]";
-    let plan = plan(folder.path(), &["blocks = 1", "driver = \"rusqlite\"", role], search);
+    let plan = plan(folder.path(), &["rounds = 1", "driver = \"rusqlite\"", role], search);
     let (stored, _) = run(folder.path(), plan, &runners);
     let measurement = measured(&stored[0]);
     let search = found(measurement);

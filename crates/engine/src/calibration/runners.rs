@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_record::calibration::RunnerCost;
 use litelab_record::measure;
 use litelab_record::outcome::Outcome;
@@ -14,15 +14,15 @@ use crate::noop;
 use crate::prepare::Prepared;
 use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
-use crate::trial::{self, Bench};
+use crate::trial::{self, TrialContext};
 
-/// Cost of every built runner: `trials` short trials of an arm's work with the no-op driver, as before every run. The
+/// Cost of every built runner: `trials` short trials of a variant's work with the no-op driver, as before every run. The
 /// result omits runners without that driver. `begins` receives the name of each runner.
 ///
 /// # Errors
 /// If the database cannot be prepared, or `stop` was set.
 pub fn runner_costs(
-    arm: &Arm,
+    variant: &Variant,
     runners: &Runners,
     directory: &Path,
     trials: u32,
@@ -30,7 +30,7 @@ pub fn runner_costs(
     begins: &mut dyn FnMut(&str),
 ) -> Result<Vec<RunnerCost>, EngineError> {
     let scratch = Scratch::make(directory)?;
-    let prepared = Prepared::new(&scratch.prepared).until(stop).file(arm, &mut |_, _| ())?;
+    let prepared = Prepared::new(&scratch.prepared).until(stop).file(variant, &mut |_, _| ())?;
     let keep_going = || !stop.load(Ordering::Relaxed);
     let mut costs = Vec::new();
     for runner in runners.iter().filter(|r| !r.manifest.test_double && r.is_built()) {
@@ -40,7 +40,7 @@ pub fn runner_costs(
             Err(_) => continue,
         };
         let name = &runner.manifest.name;
-        let mut ours = noop::arm(arm, name);
+        let mut ours = noop::variant(variant, name);
         let noop = description.drivers.iter().find(|d| d.name == noop::DRIVER);
         if noop.is_none_or(|noop| check_support(noop, &mut ours).is_err()) {
             continue;
@@ -48,7 +48,7 @@ pub fn runner_costs(
         begins(name);
         let mut seen = Vec::new();
         for _ in 0..trials {
-            let mut bench = Bench {
+            let mut bench = TrialContext {
                 runner,
                 prepared: &prepared,
                 servers: None,

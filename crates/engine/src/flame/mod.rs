@@ -1,4 +1,4 @@
-//! Where the CPU time of an arm goes: one further trial under `perf record`, which counts for nothing else.
+//! Where the CPU time of a variant goes: one further trial under `perf record`, which counts for nothing else.
 //!
 //! | file | is |
 //! |---|---|
@@ -11,20 +11,25 @@ pub(crate) mod perf;
 #[cfg(test)]
 mod tests;
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_record::outcome::Outcome;
 use litelab_record::stacks::Stacks;
 
-use crate::trial::{self, Bench};
+use crate::trial::{self, TrialContext};
 use perf::Perf;
 
-/// Runs an arm once more under `perf`. The trial is checked as any other: stacks of wrong work would say nothing.
+/// Runs a variant once more under `perf`. The trial is checked as any other: stacks of wrong work would say nothing.
 ///
 /// # Errors
 /// Why there are no stacks, in one line.
-pub(crate) fn run(arm: &Arm, id: &str, perf: &mut Perf, bench: &mut Bench<'_>) -> Result<Stacks, String> {
-    perf.aim(arm);
-    let (outcome, _) = trial::sampled(arm, id, bench, Some(perf));
+pub(crate) fn run(
+    variant: &Variant,
+    id: &str,
+    perf: &mut Perf,
+    bench: &mut TrialContext<'_>,
+) -> Result<Stacks, String> {
+    perf.aim(variant);
+    let (outcome, _) = trial::sampled(variant, id, bench, Some(perf));
     // Of a trial that failed it goes on.
     perf.end(bench.keep_going)?;
     match outcome {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use inferno::collapse::Collapse;
 use inferno::collapse::perf::{Folder, Options};
-use litelab_model::Arm;
+use litelab_model::Variant;
 
 use litelab_record::stacks::Stacks;
 
@@ -24,7 +24,7 @@ pub(super) const SAMPLES: f64 = 12_000.0;
 const STACK: u32 = 8192;
 /// Where a recording ends by itself.
 const LARGEST: &str = "192M";
-/// Bytes of one arm's folded stacks in the run file before they are compressed.
+/// Bytes of one variant's folded stacks in the run file before they are compressed.
 pub(crate) const LIMIT: usize = 64 << 10;
 /// How long `perf` may take to begin and to end.
 const GRACE: Duration = Duration::from_secs(30);
@@ -74,10 +74,10 @@ impl Perf {
         }
     }
 
-    /// Chooses how often an arm's threads are sampled: a long trial on many processors less often than a short one.
-    pub(crate) fn aim(&mut self, arm: &Arm) {
+    /// Chooses how often a variant's threads are sampled: a long trial on many processors less often than a short one.
+    pub(crate) fn aim(&mut self, variant: &Variant) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        self.hertz = hertz(arm.duration_ms, processors);
+        self.hertz = hertz(variant.duration_ms, processors);
     }
 
     fn record(&self) -> Command {

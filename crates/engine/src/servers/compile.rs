@@ -1,9 +1,9 @@
-//! Compilation of every statement of a server's arms by the server before a run, in a schema with their tables.
+//! Compilation of every statement of a server's variants by the server before a run, in a schema with their tables.
 //! Counterpart of [`crate::compile`] for SQLite.
 
 use std::collections::HashSet;
 
-use litelab_model::{Arm, Plan, sql};
+use litelab_model::{Plan, Variant, sql};
 use litelab_protocol::{Dialect, Statement};
 use litelab_servers::{Admin, Prepared};
 
@@ -12,44 +12,47 @@ use super::schema::Schemas;
 use crate::compile::{check_columns, named};
 use crate::error::EngineError;
 
-/// Compiles all statements of all arms on servers, and compares the settings of servers that belong to the user.
+/// Compiles all statements of all variants on servers, and compares the settings of servers that belong to the user.
 ///
 /// # Errors
 /// [`EngineError::BadInput`] with the statement and the server's message.
 pub(crate) fn compile(plan: &Plan, servers: &Servers) -> Result<(), EngineError> {
     let mut done = HashSet::new();
-    for (index, arm) in plan.arms.iter().enumerate().filter(|(_, arm)| arm.server.is_some() && arm.skipped.is_none()) {
-        let what = (arm.server, &arm.schema, &arm.trial.transactions, &arm.invariants, &arm.settings);
+    for (index, variant) in
+        plan.variants.iter().enumerate().filter(|(_, variant)| variant.server.is_some() && variant.skipped.is_none())
+    {
+        let what =
+            (variant.server, &variant.schema, &variant.trial.transactions, &variant.invariants, &variant.settings);
         let key = serde_json::to_string(&what).unwrap_or_default();
         if !done.insert(key) {
             continue;
         }
-        one(arm, servers).map_err(|e| EngineError::BadInput(format!("{}: {e}", plan.arm_name(index))))?;
+        one(variant, servers).map_err(|e| EngineError::BadInput(format!("{}: {e}", plan.variant_name(index))))?;
     }
     Ok(())
 }
 
-fn one(arm: &Arm, servers: &Servers) -> Result<(), String> {
-    let mut schemas = Schemas::none(servers.target(arm)?.url())?;
-    servers.settle(arm, &mut schemas)?;
-    let (admin, name) = schemas.make_empty(servers.next_schema(), arm)?;
+fn one(variant: &Variant, servers: &Servers) -> Result<(), String> {
+    let mut schemas = Schemas::none(servers.target(variant)?.url())?;
+    servers.settle(variant, &mut schemas)?;
+    let (admin, name) = schemas.make_empty(servers.next_schema(), variant)?;
     let name = name.as_str();
-    let data = arm.data.as_ref().and_then(|d| d.transaction.as_ref());
-    for transaction in arm.trial.transactions.iter().chain(data) {
+    let data = variant.data.as_ref().and_then(|d| d.transaction.as_ref());
+    for transaction in variant.trial.transactions.iter().chain(data) {
         for (i, statement) in transaction.statements.iter().enumerate() {
             let here = |e: String| format!("{}: {e}", named(transaction, i));
-            check(admin, name, statement, arm.dialect).map_err(here)?;
+            check(admin, name, statement, variant.dialect).map_err(here)?;
         }
     }
-    for invariant in &arm.invariants {
+    for invariant in &variant.invariants {
         let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
         let prepared = admin.prepare_check(name, &invariant.sql).map_err(|e| fail(e.to_string()))?;
-        if prepared.columns.len() != 1 || sql::writes(&invariant.sql, arm.dialect) {
+        if prepared.columns.len() != 1 || sql::writes(&invariant.sql, variant.dialect) {
             return Err(fail("it must be a query of one column".into()));
         }
     }
-    for table in &arm.content {
-        let quote = if arm.dialect == Dialect::Mysql { "`" } else { "\"" };
+    for table in &variant.content {
+        let quote = if variant.dialect == Dialect::Mysql { "`" } else { "\"" };
         let quoted = format!("{quote}{}{quote}", table.replace(quote, &quote.repeat(2)));
         admin.prepare_check(name, &format!("SELECT * FROM {quoted}")).map_err(|e| format!("content: {e}"))?;
     }

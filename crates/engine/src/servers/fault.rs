@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_model::condition::KillPlan;
 use litelab_servers::{Instance, Options};
 
@@ -52,10 +52,10 @@ struct Started {
 }
 
 impl<'s> NodeFault<'s> {
-    /// The kill planned by an arm; `None` if it plans none.
-    pub(crate) fn of(arm: &Arm, servers: Option<&'s Servers>) -> Result<Option<Self>, String> {
-        let Some(KillPlan::Node { node, after_ms, back_ms }) = &arm.kill else { return Ok(None) };
-        let target = servers.ok_or("the run has no servers")?.target(arm)?;
+    /// The kill planned by a variant; `None` if it plans none.
+    pub(crate) fn of(variant: &Variant, servers: Option<&'s Servers>) -> Result<Option<Self>, String> {
+        let Some(KillPlan::Node { node, after_ms, back_ms }) = &variant.kill else { return Ok(None) };
+        let target = servers.ok_or("the run has no servers")?.target(variant)?;
         let after = Duration::from_millis(*after_ms);
         Ok(Some(Self {
             target,

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use litelab_model::condition::KillPlan;
-use litelab_model::{Arm, Plan, Server};
+use litelab_model::{Plan, Server, Variant};
 use litelab_record::ServerRecord;
 use litelab_servers::{Instance, Options, ServersError, State, instance};
 use sha2::{Digest, Sha256};
@@ -59,15 +59,15 @@ impl Servers {
         Self { targets, folder, directory: directory.to_path_buf(), urls, run, schemas }
     }
 
-    /// Starts or connects to the servers that the arms of a plan need. Arms whose server is not installed are skipped.
+    /// Starts or connects to the servers that the variants of a plan need. Variants whose server is not installed are skipped.
     ///
     /// # Errors
     /// If a server cannot be started, or a server of the user cannot be reached.
     pub fn provide(&mut self, plan: &mut Plan, stop: Option<&AtomicBool>) -> Result<(), EngineError> {
         let mut missing: BTreeMap<Server, String> = BTreeMap::new();
-        for arm in plan.arms.iter_mut().filter(|arm| arm.skipped.is_none()) {
-            let Some(server) = arm.server else { continue };
-            if self.urls.get(server).is_some() && matches!(arm.kill, Some(KillPlan::Node { .. })) {
+        for variant in plan.variants.iter_mut().filter(|variant| variant.skipped.is_none()) {
+            let Some(server) = variant.server else { continue };
+            if self.urls.get(server).is_some() && matches!(variant.kill, Some(KillPlan::Node { .. })) {
                 return Err(EngineError::BadInput(format!(
                     "kill: server `{server}` is yours (--url), and litelab kills nodes only of servers that it started: \
                      leave its --url out"
@@ -81,7 +81,7 @@ impl Servers {
                     Err(e) => return Err(error(server, &e)),
                 }
             }
-            arm.skipped = missing.get(&server).cloned();
+            variant.skipped = missing.get(&server).cloned();
         }
         Ok(())
     }
@@ -119,12 +119,12 @@ impl Servers {
         self.targets.iter().map(|(server, target)| (*server, target.record())).collect()
     }
 
-    /// The server of an arm.
+    /// The server of a variant.
     ///
     /// # Errors
     /// If the server was not started.
-    fn target(&self, arm: &Arm) -> Result<&Target, String> {
-        let server = arm.server.ok_or("the arm runs on no server")?;
+    fn target(&self, variant: &Variant) -> Result<&Target, String> {
+        let server = variant.server.ok_or("the variant runs on no server")?;
         self.targets.get(&server).ok_or_else(|| format!("server `{server}` was not started"))
     }
 
@@ -134,33 +134,33 @@ impl Servers {
         format!("litelab_{}_{}", self.run, self.schemas.get())
     }
 
-    /// Applies an arm's server-wide settings and resets those of earlier arms. The settings of a user's server are only
+    /// Applies a variant's server-wide settings and resets those of earlier variants. The settings of a user's server are only
     /// compared.
     ///
     /// # Errors
     /// The server's message, or the first difference.
-    pub(crate) fn settle(&self, arm: &Arm, schemas: &mut Schemas) -> Result<(), String> {
-        self.target(arm)?.settle(arm, schemas.server())
+    pub(crate) fn settle(&self, variant: &Variant, schemas: &mut Schemas) -> Result<(), String> {
+        self.target(variant)?.settle(variant, schemas.server())
     }
 
     /// Creates the tables of a trial with their rows, for use without a runner.
     ///
     /// # Errors
     /// The server's message.
-    pub fn tables(&self, arm: &Arm) -> Result<Tables, EngineError> {
-        self.schemas(arm).map(Tables).map_err(EngineError::Failed)
+    pub fn tables(&self, variant: &Variant) -> Result<Tables, EngineError> {
+        self.schemas(variant).map(Tables).map_err(EngineError::Failed)
     }
 
     /// Creates the schemas of a trial with their rows. Dropping the result drops the schemas.
     ///
     /// # Errors
     /// The server's message.
-    pub(crate) fn schemas(&self, arm: &Arm) -> Result<Schemas, String> {
-        let target = self.target(arm)?;
+    pub(crate) fn schemas(&self, variant: &Variant) -> Result<Schemas, String> {
+        let target = self.target(variant)?;
         target.make_whole()?;
         let mut schemas = Schemas::none(target.url())?;
-        for _ in 0..arm.databases {
-            schemas.make(self.next_schema(), arm)?;
+        for _ in 0..variant.databases {
+            schemas.make(self.next_schema(), variant)?;
         }
         Ok(schemas)
     }
@@ -170,7 +170,7 @@ impl Servers {
 pub struct Tables(Schemas);
 
 impl Tables {
-    /// Names of the schemas that contain the tables, one per database of the arm.
+    /// Names of the schemas that contain the tables, one per database of the variant.
     #[must_use]
     pub fn schemas(&self) -> Vec<String> {
         let name = |database| match database {

@@ -1,6 +1,6 @@
 //! Schemas of a trial on a server.
 
-use litelab_model::{Arm, Server, sql};
+use litelab_model::{Server, Variant, sql};
 use litelab_protocol::draw::{Drawer, Value};
 use litelab_protocol::{Database, Dialect, Statement, Transaction};
 use litelab_servers::{Admin, ServersError};
@@ -32,29 +32,29 @@ impl Schemas {
         Ok(Self { admin, url: url.to_owned(), made: Vec::new() })
     }
 
-    /// Creates a schema with the arm's tables and no rows. Returns its connection and its name.
-    pub(super) fn make_empty(&mut self, name: String, arm: &Arm) -> Result<(&mut Admin, String), String> {
+    /// Creates a schema with the variant's tables and no rows. Returns its connection and its name.
+    pub(super) fn make_empty(&mut self, name: String, variant: &Variant) -> Result<(&mut Admin, String), String> {
         let mut admin = Admin::connect(&self.url).map_err(|e| e.to_string())?;
         admin.create_schema(&name).map_err(|e| e.to_string())?;
         self.made.push(Schema { admin, name: name.clone() });
         let made = self.made.last_mut().ok_or("no schema was made")?;
-        made.admin.script(&name, &arm.schema).map_err(|e| format!("schema: {e}"))?;
+        made.admin.script(&name, &variant.schema).map_err(|e| format!("schema: {e}"))?;
         Ok((&mut made.admin, name))
     }
 
-    /// Creates a schema with the arm's rows, and updates the statistics of the query planner.
-    pub(super) fn make(&mut self, name: String, arm: &Arm) -> Result<(), String> {
-        let (admin, name) = self.make_empty(name, arm)?;
-        if let Some(data) = &arm.data {
+    /// Creates a schema with the variant's rows, and updates the statistics of the query planner.
+    pub(super) fn make(&mut self, name: String, variant: &Variant) -> Result<(), String> {
+        let (admin, name) = self.make_empty(name, variant)?;
+        if let Some(data) = &variant.data {
             if let Some(transaction) = data.transaction.as_ref().filter(|_| data.rows > 0) {
-                load(admin, &name, arm, transaction, data.rows).map_err(|e| format!("data: {e}"))?;
+                load(admin, &name, variant, transaction, data.rows).map_err(|e| format!("data: {e}"))?;
             }
             if let Some(then) = &data.then {
                 admin.script(&name, then).map_err(|e| format!("data.then: {e}"))?;
             }
         }
         admin.analyze(&name).map_err(|e| e.to_string())?;
-        if arm.server == Some(Server::Galera) { self.replicated(&name) } else { Ok(()) }
+        if variant.server == Some(Server::Galera) { self.replicated(&name) } else { Ok(()) }
     }
 
     /// Waits until all nodes of a cluster have a schema and its rows, and makes its connection wait for commits of
@@ -155,10 +155,16 @@ impl Contents for OnNode {
 }
 
 /// Inserts the generated rows, one statement after the other.
-fn load(admin: &mut Admin, schema: &str, arm: &Arm, transaction: &Transaction, rows: u64) -> Result<(), ServersError> {
-    let drawer = Drawer::new(arm.trial.seed, &transaction.name, &transaction.params, 0);
+fn load(
+    admin: &mut Admin,
+    schema: &str,
+    variant: &Variant,
+    transaction: &Transaction,
+    rows: u64,
+) -> Result<(), ServersError> {
+    let drawer = Drawer::new(variant.trial.seed, &transaction.name, &transaction.params, 0);
     for statement in &transaction.statements {
-        let sql = as_insert(statement, arm.dialect);
+        let sql = as_insert(statement, variant.dialect);
         admin.insert(schema, &sql, values(statement, &drawer, rows))?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_model::setting::{Scope, Setting};
 use litelab_record::ServerRecord;
 use litelab_servers::admin::without_password;
@@ -21,7 +21,7 @@ pub(super) struct Target {
     changed: RefCell<BTreeMap<String, Changed>>,
 }
 
-/// A server-wide setting that an arm has changed.
+/// A server-wide setting that a variant has changed.
 #[derive(Debug)]
 struct Changed {
     /// Value at the start of the server.
@@ -76,12 +76,12 @@ impl Target {
     }
 
     /// See [`super::Servers::settle`].
-    pub(super) fn settle(&self, arm: &Arm, admin: &mut Admin) -> Result<(), String> {
+    pub(super) fn settle(&self, variant: &Variant, admin: &mut Admin) -> Result<(), String> {
         if self.own {
-            return compare(arm, admin);
+            return compare(variant, admin);
         }
         let mut changed = self.changed.borrow_mut();
-        let wanted = |name: &str| of_server(arm).find(|s| s.name == name).map(|s| s.value.clone());
+        let wanted = |name: &str| of_server(variant).find(|s| s.name == name).map(|s| s.value.clone());
         for (name, setting) in changed.iter_mut() {
             let value = wanted(name).unwrap_or_else(|| setting.original.clone());
             if setting.now != value {
@@ -89,7 +89,7 @@ impl Target {
                 setting.now = value;
             }
         }
-        for setting in of_server(arm) {
+        for setting in of_server(variant) {
             if !changed.contains_key(&setting.name) {
                 let original =
                     admin.set_server(&setting.name, &setting.value).map_err(|e| format!("`{}`: {e}", setting.name))?;
@@ -111,13 +111,13 @@ pub(super) fn set(url: &str, settings: &[(String, String)]) -> Result<(), String
         .try_for_each(|(name, value)| admin.set_server(name, value).map(drop).map_err(|e| format!("`{name}`: {e}")))
 }
 
-/// The server-wide settings of an arm.
-fn of_server(arm: &Arm) -> impl Iterator<Item = &Setting> {
-    arm.settings.iter().filter(|setting| setting.scope == Scope::Server)
+/// The server-wide settings of a variant.
+fn of_server(variant: &Variant) -> impl Iterator<Item = &Setting> {
+    variant.settings.iter().filter(|setting| setting.scope == Scope::Server)
 }
 
-fn compare(arm: &Arm, admin: &mut Admin) -> Result<(), String> {
-    for setting in of_server(arm) {
+fn compare(variant: &Variant, admin: &mut Admin) -> Result<(), String> {
+    for setting in of_server(variant) {
         let found = admin.setting(&setting.name).map_err(|e| format!("`{}`: {e}", setting.name))?;
         if setting.expected.as_ref().is_some_and(|expected| !expected.matches(&found.as_str().into())) {
             return Err(format!(

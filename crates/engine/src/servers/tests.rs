@@ -33,7 +33,7 @@ sql = "SELECT count(*) FROM t"
 equals = "$data_rows + committed.insert"
 "#;
 
-/// A plan with one arm per driver; `change` edits the workload.
+/// A plan with one variant per driver; `change` edits the workload.
 fn plan(drivers: &str, change: impl Fn(&str) -> String) -> Plan {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("w.toml"), change(WORKLOAD)).unwrap();
@@ -54,7 +54,7 @@ fn plan(drivers: &str, change: impl Fn(&str) -> String) -> Plan {
 fn provided(plan: &mut Plan, directory: &Path) -> Option<Servers> {
     let mut servers = Servers::new(directory, Urls::default());
     servers.provide(plan, None).unwrap_or_else(|e| panic!("{e}"));
-    if let Some(reason) = plan.arms.iter().find_map(|arm| arm.skipped.as_ref()) {
+    if let Some(reason) = plan.variants.iter().find_map(|variant| variant.skipped.as_ref()) {
         eprintln!("skipped: {reason}");
         return None;
     }
@@ -75,25 +75,25 @@ fn every_database_holds_the_same_rows_and_its_schema_is_dropped() {
     let mut plan = plan("vary.driver = ['rusqlite', 'pg', 'my']", str::to_owned);
     let Some(servers) = provided(&mut plan, folder.path()) else { return };
     compile(&plan, &servers).unwrap_or_else(|e| panic!("{e}"));
-    let [sqlite, postgres, mysql] = plan.arms.as_slice() else { panic!("three arms") };
+    let [sqlite, postgres, mysql] = plan.variants.as_slice() else { panic!("three variants") };
     let prepared = crate::prepare::Prepared::new(folder.path()).file(sqlite, &mut |_, _| {}).unwrap();
     let wanted = crate::verify::Files::open(sqlite, &[prepared]).and_then(|mut f| f.content(0, "t")).unwrap();
-    for arm in [postgres, mysql] {
-        let mut schemas = servers.schemas(arm).unwrap_or_else(|e| panic!("{e}"));
+    for variant in [postgres, mysql] {
+        let mut schemas = servers.schemas(variant).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(schemas.databases().len(), 1);
         assert_eq!(schemas.number(0, "SELECT count(*) FROM t"), Ok(1234.0));
-        assert_eq!(schemas.content(0, "t").as_ref(), Ok(&wanted), "{}", arm.dialect);
+        assert_eq!(schemas.content(0, "t").as_ref(), Ok(&wanted), "{}", variant.dialect);
         let result = litelab_protocol::TrialResult::default();
-        let content = crate::verify::databases(arm, &mut schemas, &result).unwrap_or_else(|e| panic!("{e}"));
+        let content = crate::verify::databases(variant, &mut schemas, &result).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(content["t"], wanted);
         // An additional row violates the invariant and changes the hash.
         let [litelab_protocol::Database::Server { schema: name, .. }] = &schemas.databases()[..] else { panic!("one") };
         schemas.server().script(name, "INSERT INTO t VALUES (0, 0, 0, '')").unwrap();
-        let broken = crate::verify::databases(arm, &mut schemas, &result).unwrap_err();
+        let broken = crate::verify::databases(variant, &mut schemas, &result).unwrap_err();
         assert!(broken.contains("found 1235, expected 1234"), "{broken}");
         assert_ne!(schemas.content(0, "t").as_ref(), Ok(&wanted));
         drop(schemas);
-        let mut other = servers.schemas(&Arm { databases: 2, ..arm.clone() }).unwrap_or_else(|e| panic!("{e}"));
+        let mut other = servers.schemas(&Variant { databases: 2, ..variant.clone() }).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(
             [0, 1].map(|i| other.content(i, "t").as_ref() == Ok(&wanted)),
             [true, true],
@@ -130,19 +130,20 @@ fn mistakes_are_found_by_the_server_before_any_trial() {
 }
 
 #[test]
-fn a_setting_of_the_server_holds_for_the_arms_that_ask_for_it() {
+fn a_setting_of_the_server_holds_for_the_variants_that_ask_for_it() {
     let folder = folder();
-    let arms = "driver = 'pg'\n[[scenario.arm]]\nprofile = 'unsafe.toml'\n[[scenario.arm]]\nprofile = 'as-it-comes'\n";
-    let mut plan = plan(arms, str::to_owned);
+    let variants =
+        "driver = 'pg'\n[[scenario.variant]]\nprofile = 'unsafe.toml'\n[[scenario.variant]]\nprofile = 'as-it-comes'\n";
+    let mut plan = plan(variants, str::to_owned);
     let Some(servers) = provided(&mut plan, folder.path()) else { return };
-    let [unsafe_arm, safe] = plan.arms.as_slice() else { panic!("two arms") };
-    let fsync = |arm| {
-        let mut schemas = servers.schemas(arm).unwrap_or_else(|e| panic!("{e}"));
-        servers.settle(arm, &mut schemas).unwrap_or_else(|e| panic!("{e}"));
+    let [unsafe_variant, safe] = plan.variants.as_slice() else { panic!("two variants") };
+    let fsync = |variant| {
+        let mut schemas = servers.schemas(variant).unwrap_or_else(|e| panic!("{e}"));
+        servers.settle(variant, &mut schemas).unwrap_or_else(|e| panic!("{e}"));
         let url = servers.targets[&Server::Postgres].url();
         Admin::connect(url).and_then(|mut admin| admin.setting("fsync")).unwrap()
     };
-    assert_eq!([safe, unsafe_arm, unsafe_arm, safe].map(fsync), ["on", "off", "off", "on"]);
+    assert_eq!([safe, unsafe_variant, unsafe_variant, safe].map(fsync), ["on", "off", "off", "on"]);
 
     // The same server, given as a server of the user: its settings are compared and never set.
     let url = servers.targets[&Server::Postgres].url().to_owned();
@@ -197,7 +198,7 @@ fn workload_pgbench_is_what_pgbench_makes() {
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     compile(&plan, &servers).unwrap_or_else(|e| panic!("{e}"));
-    let mut schemas = servers.schemas(&plan.arms[0]).unwrap_or_else(|e| panic!("{e}"));
+    let mut schemas = servers.schemas(&plan.variants[0]).unwrap_or_else(|e| panic!("{e}"));
     for table in ["branches", "tellers", "accounts"] {
         // The hash covers the rows in the order of the key.
         let table = format!("pgbench_{table}");

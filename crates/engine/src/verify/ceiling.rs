@@ -1,6 +1,6 @@
 //! Upper bounds on the work of a scenario, whatever the database.
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_protocol::{Load, Operation, Role, TrialResult, Until};
 
 /// Tolerance for differences between clocks and timers.
@@ -15,9 +15,9 @@ const TOLERANCE: f64 = 0.02;
 ///
 /// # Errors
 /// The first bound that was exceeded.
-pub fn ceiling(arm: &Arm, result: &TrialResult) -> Result<(), String> {
+pub fn ceiling(variant: &Variant, result: &TrialResult) -> Result<(), String> {
     let elapsed = result.elapsed_ns as f64 / 1e9;
-    if let Some(ceiling) = arm.ceiling {
+    if let Some(ceiling) = variant.ceiling {
         let committed = sum(result, |_| true, |o| o.committed);
         at_most(committed, ceiling * elapsed, || {
             format!("in {elapsed:.3} s, and its pauses leave room for {ceiling:.1}/s")
@@ -28,13 +28,13 @@ pub fn ceiling(arm: &Arm, result: &TrialResult) -> Result<(), String> {
             format!("ended in {window:.3} s, and its pauses leave room for {ceiling:.1}/s")
         })?;
     }
-    for role in &arm.trial.roles {
+    for role in &variant.trial.roles {
         let name = &role.name;
         let of_role = |o: &Operation| o.role == *name;
         match role.load {
             Load::Closed { think_us } => {
-                let pause = (held(arm, role) + think_us) as f64 / 1e6;
-                let workers = f64::from(role.workers) * f64::from(arm.databases);
+                let pause = (held(variant, role) + think_us) as f64 / 1e6;
+                let workers = f64::from(role.workers) * f64::from(variant.databases);
                 let committed = sum(result, of_role, |o| o.committed);
                 // No pause follows the last transaction of each worker.
                 let room = if pause > 0.0 { (elapsed / pause + 1.0) * workers } else { f64::INFINITY };
@@ -70,9 +70,9 @@ fn at_most(count: u64, room: f64, what: impl FnOnce() -> String) -> Result<(), S
 }
 
 /// Shortest time in microseconds that a transaction of a role pauses while it is open.
-fn held(arm: &Arm, role: &Role) -> u64 {
+fn held(variant: &Variant, role: &Role) -> u64 {
     let of_step = |transaction: u32| {
-        let transaction = arm.trial.transactions.get(transaction as usize)?;
+        let transaction = variant.trial.transactions.get(transaction as usize)?;
         // A required statement without a row may end the transaction before the later pauses.
         let required = transaction.statements.iter().any(|s| s.required);
         let statements: u64 = transaction.statements.iter().map(|s| s.hold_us).sum();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use litelab_database::{Guard, describe, quoted};
-use litelab_model::{Arm, expression};
+use litelab_model::{Variant, expression};
 use litelab_protocol::content::ContentHash;
 use litelab_protocol::{Operation, TrialResult};
 use rusqlite::Connection;
@@ -21,7 +21,7 @@ const INTEGRITY_BYTES: u64 = 256 << 20;
 /// Whether a value satisfies a range of expected values.
 type Keeps = fn(f64, &RangeInclusive<f64>) -> bool;
 
-/// Access to a trial's databases by litelab's own connections, after the runner has ended.
+/// Sharing to a trial's databases by litelab's own connections, after the runner has ended.
 pub trait Contents {
     /// Number of databases.
     fn databases(&self) -> usize;
@@ -51,8 +51,8 @@ impl Files {
     ///
     /// # Errors
     /// The first file that cannot be opened or is corrupt.
-    pub fn open(arm: &Arm, paths: &[PathBuf]) -> Result<Self, String> {
-        let databases = paths.iter().map(|path| open(arm, path)).collect::<Result<_, _>>()?;
+    pub fn open(variant: &Variant, paths: &[PathBuf]) -> Result<Self, String> {
+        let databases = paths.iter().map(|path| open(variant, path)).collect::<Result<_, _>>()?;
         Ok(Self { databases, limit: LIMIT })
     }
 
@@ -88,12 +88,12 @@ impl Contents for Files {
 /// # Errors
 /// The first violation.
 pub fn databases(
-    arm: &Arm,
+    variant: &Variant,
     contents: &mut dyn Contents,
     result: &TrialResult,
 ) -> Result<BTreeMap<String, String>, String> {
     let databases = contents.databases();
-    for invariant in &arm.invariants {
+    for invariant in &variant.invariants {
         let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
         let found = found(contents, &invariant.sql).map_err(fail)?;
         let keeps: [(&Option<String>, &str, Keeps); 3] = [
@@ -117,7 +117,7 @@ pub fn databases(
     }
     let mut content = BTreeMap::new();
     for i in 0..databases {
-        for table in &arm.content {
+        for table in &variant.content {
             let hash = contents.content(i, table).map_err(|e| format!("content of `{table}`: {e}"))?;
             let name = if databases == 1 { table.clone() } else { format!("{table}#{i}") };
             content.insert(name, hash);
@@ -181,11 +181,11 @@ fn number(connection: &Connection, sql: &str) -> rusqlite::Result<f64> {
     })
 }
 
-fn open(arm: &Arm, path: &Path) -> Result<Guard, String> {
+fn open(variant: &Variant, path: &Path) -> Result<Guard, String> {
     let opened = Connection::open(path).and_then(Guard::new);
     let guard = opened.map_err(|e| format!("the trial's database cannot be opened: {}", describe(&e)))?;
     let size = std::fs::metadata(path).map_or(0, |m| m.len());
-    let writes = arm.trial.transactions.iter().any(|t| t.writes);
+    let writes = variant.trial.transactions.iter().any(|t| t.writes);
     if writes && size <= INTEGRITY_BYTES {
         let answer: String = guard
             .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))

@@ -1,6 +1,6 @@
 //! Check of a result by Little's law, and that the workers' times account for the whole trial.
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Operation, TrialResult, Until};
 use litelab_stats::{LittleOutcome, LittlesLaw};
@@ -22,9 +22,9 @@ const FEWEST: u64 = 10;
 /// measured one, so that those of `W` workers take no longer than the `W` longest; at the start it is no longer than
 /// its worker's time without a commit. The share of these transactions in the total time widens the tolerance, on the
 /// side that each shifts.
-pub(super) fn little(arm: &Arm, result: &TrialResult) -> Option<f64> {
-    let differences = arm.trial.roles.iter().filter_map(|role| of_role(result, &role.name));
-    differences.max_by(|a, b| a.abs().total_cmp(&b.abs())).or_else(|| absent(arm, result))
+pub(super) fn little(variant: &Variant, result: &TrialResult) -> Option<f64> {
+    let differences = variant.trial.roles.iter().filter_map(|role| of_role(result, &role.name));
+    differences.max_by(|a, b| a.abs().total_cmp(&b.abs())).or_else(|| absent(variant, result))
 }
 
 fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
@@ -77,13 +77,13 @@ fn longest(values: &Histogram, count: u64) -> f64 {
 
 /// Relative difference between the time that the workers account for and the wall-clock time, if it exceeds the
 /// tolerance: negative if roles ending by time lack time, positive if workers report more time than there was.
-fn absent(arm: &Arm, result: &TrialResult) -> Option<f64> {
+fn absent(variant: &Variant, result: &TrialResult) -> Option<f64> {
     let mut due = 0.0;
     let mut spent = 0.0;
-    for role in &arm.trial.roles {
+    for role in &variant.trial.roles {
         let Until::Time { ms } = role.until else { continue };
         for worker in result.workers.iter().filter(|w| w.role == role.name) {
-            due += ms.saturating_sub(arm.trial.warmup_ms) as f64 * 1e6;
+            due += ms.saturating_sub(variant.trial.warmup_ms) as f64 * 1e6;
             spent += (worker.inside_ns + worker.outside_ns) as f64;
         }
     }

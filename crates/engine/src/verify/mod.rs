@@ -7,7 +7,7 @@ mod little;
 mod nodes;
 mod work;
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
 
@@ -28,11 +28,11 @@ const FEWEST_IN_A_ROW: f64 = 10.0;
 ///
 /// # Errors
 /// The first difference.
-pub fn settings(arm: &Arm, connections: &[ConnectionSettings]) -> Result<(), String> {
+pub fn settings(variant: &Variant, connections: &[ConnectionSettings]) -> Result<(), String> {
     if connections.is_empty() {
         return Err("the runner reported no connection".into());
     }
-    let wanted = arm.settings.iter().filter_map(|setting| Some((setting, setting.expected.as_ref()?)));
+    let wanted = variant.settings.iter().filter_map(|setting| Some((setting, setting.expected.as_ref()?)));
     for (setting, expected) in wanted {
         for (i, connection) in connections.iter().enumerate() {
             let here = format!("connection {i} ({}): `{}`", connection.label, setting.name);
@@ -69,7 +69,7 @@ pub fn verified(result: &TrialResult) -> Result<(), String> {
 ///
 /// # Errors
 /// The first contradiction.
-pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
+pub fn counts(variant: &Variant, result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
         let name = format!("{}/{}", o.role, o.transaction);
         let ensure = |ok: bool, what: String| if ok { Ok(()) } else { Err(format!("{name}: {what}")) };
@@ -90,8 +90,8 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
         for (code, count) in &o.errors {
             ensure(count.cured <= count.seen, format!("{code}: {} cured of {} seen", count.cured, count.seen))?;
             ensure(
-                litelab_protocol::codes::is_known(arm.dialect, code),
-                match arm.dialect {
+                litelab_protocol::codes::is_known(variant.dialect, code),
+                match variant.dialect {
                     Dialect::Sqlite => format!("`{code}` is no SQLite result code"),
                     server => format!("`{code}` is no error of {server}"),
                 },
@@ -114,16 +114,16 @@ pub fn counts(arm: &Arm, result: &TrialResult) -> Result<(), String> {
             "workers ended {by_worker} transactions in the window, transactions add up to {by_operation}"
         ));
     }
-    for role in &arm.trial.roles {
+    for role in &variant.trial.roles {
         let workers = result.workers.iter().filter(|w| w.role == role.name).count();
-        let killed = arm.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
-        let expected = (role.workers - killed) as usize * arm.databases as usize;
+        let killed = variant.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
+        let expected = (role.workers - killed) as usize * variant.databases as usize;
         if workers != expected {
             return Err(format!("role `{}` has {expected} workers, {workers} were reported", role.name));
         }
         if let Until::Count { transactions } = role.until {
             let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
-            let wanted = transactions * u64::from(arm.databases);
+            let wanted = transactions * u64::from(variant.databases);
             if done != wanted {
                 return Err(format!("role `{}` was to do {wanted} transactions and did {done}", role.name));
             }
@@ -170,21 +170,21 @@ fn operations<'a>(result: &'a TrialResult, role: &'a str) -> impl Iterator<Item 
 
 /// Flags to print next to the numbers of a valid result.
 #[must_use]
-pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
-    let mut flags: Vec<Flag> = short(arm, result).into_iter().collect();
-    if let Some(difference) = little::little(arm, result) {
+pub fn flags(variant: &Variant, result: &TrialResult, late_share: f64) -> Vec<Flag> {
+    let mut flags: Vec<Flag> = short(variant, result).into_iter().collect();
+    if let Some(difference) = little::little(variant, result) {
         flags.push(Flag::LittlesLaw { difference });
     }
     let unfinished = result.operations.iter().map(|o| o.unfinished.len() as u64).sum();
     if unfinished > 0 {
         flags.push(Flag::Unfinished { count: unfinished });
     }
-    for role in &arm.trial.roles {
+    for role in &variant.trial.roles {
         if let Load::Open { rate, .. } = role.load {
             let unserved: u64 = operations(result, &role.name).map(|o| o.unserved).sum();
             let done: u64 = operations(result, &role.name).map(|o| o.committed + o.empty + o.failed).sum();
             // Arrivals of killed workers are not served by any other worker.
-            let killed = arm.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
+            let killed = variant.kill.as_ref().map_or(0, |kill| kill.workers_of(&role.name));
             let alive = f64::from(role.workers.saturating_sub(killed)) / f64::from(role.workers.max(1));
             let offered = match role.until {
                 // The schedule belongs to the role, independent of the number of databases.
@@ -204,7 +204,7 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
     if failed > 0 {
         flags.push(Flag::Failures { failed, of });
     }
-    flags.extend(work::idle(arm, result));
+    flags.extend(work::idle(variant, result));
     if late_share > 0.1 {
         flags.push(Flag::LateSamples { share: late_share });
     }
@@ -212,9 +212,9 @@ pub fn flags(arm: &Arm, result: &TrialResult, late_share: f64) -> Vec<Flag> {
 }
 
 /// The flag of a trial that is too short to judge. Roles that end by count are exempt: their length is intended.
-fn short(arm: &Arm, result: &TrialResult) -> Option<Flag> {
+fn short(variant: &Variant, result: &TrialResult) -> Option<Flag> {
     let timed = |name: &str| {
-        let role = arm.trial.roles.iter().find(|role| role.name == name);
+        let role = variant.trial.roles.iter().find(|role| role.name == name);
         role.is_some_and(|role| !matches!(role.until, Until::Count { .. }))
     };
     let operations = || result.operations.iter().filter(|o| timed(&o.role));

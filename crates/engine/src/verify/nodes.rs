@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use litelab_model::{Arm, expression};
+use litelab_model::{Variant, expression};
 use litelab_protocol::TrialResult;
 
 use super::contents::{Contents, databases, expected, found};
@@ -12,9 +12,9 @@ use super::contents::{Contents, databases, expected, found};
 ///
 /// # Errors
 /// The error message of the database.
-pub fn lost(arm: &Arm, contents: &mut dyn Contents, result: &TrialResult) -> Result<Option<u64>, String> {
+pub fn lost(variant: &Variant, contents: &mut dyn Contents, result: &TrialResult) -> Result<Option<u64>, String> {
     let mut lost = None;
-    for invariant in &arm.invariants {
+    for invariant in &variant.invariants {
         let fail = |e: String| format!("invariant `{}`: {e}", invariant.about);
         let bounds = [&invariant.equals, &invariant.at_least].into_iter().flatten();
         for text in bounds.filter(|text| expression::names(text).iter().any(|name| name.starts_with("committed."))) {
@@ -34,7 +34,7 @@ pub fn lost(arm: &Arm, contents: &mut dyn Contents, result: &TrialResult) -> Res
 /// # Errors
 /// The first violation.
 pub fn nodes(
-    arm: &Arm,
+    variant: &Variant,
     nodes: &mut [impl Contents],
     result: &TrialResult,
 ) -> Result<(BTreeMap<String, String>, Option<u64>), String> {
@@ -42,12 +42,12 @@ pub fn nodes(
     let mut most = None;
     for (index, node) in nodes.iter_mut().enumerate() {
         let here = |e: String| format!("node {}: {e}", index + 1);
-        let lost = lost(arm, node, result).map_err(here)?;
+        let lost = lost(variant, node, result).map_err(here)?;
         if let Some(lost @ 1..) = lost {
             return Err(here(format!("{lost} of the transactions that workers were told of are lost")));
         }
         most = most.max(lost);
-        let found = databases(arm, node, result).map_err(here)?;
+        let found = databases(variant, node, result).map_err(here)?;
         if let Some(first) = &content
             && let Some((table, _)) = found.iter().find(|(table, hash)| first.get(*table) != Some(hash))
         {

@@ -1,6 +1,6 @@
 //! Check that the work of a trial was done: failed transactions, and transactions without effect.
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_protocol::{Begin, Dialect, ErrorCount, Invocation, Operation, Transaction, TrialResult, codes};
 use litelab_record::outcome::Flag;
 
@@ -10,30 +10,30 @@ use litelab_record::outcome::Flag;
 /// # Errors
 /// The first transaction that fails too often, with the database's message of the most frequent error, and a remedy if
 /// one is known.
-pub fn failures(arm: &Arm, result: &TrialResult) -> Result<(), String> {
+pub fn failures(variant: &Variant, result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
         let all = o.committed + o.empty + o.failed;
-        if o.failed as f64 <= arm.failed_at_most * all as f64 {
+        if o.failed as f64 <= variant.failed_at_most * all as f64 {
             continue;
         }
         let uncured = |count: &ErrorCount| count.seen.saturating_sub(count.cured);
         let met = o.errors.iter().max_by_key(|(_, count)| uncured(count)).map_or_else(String::new, |(code, count)| {
             let message = count.message.as_ref().map_or_else(String::new, |message| format!(", \"{message}\""));
-            let remedy = hint(arm, o, code).map_or_else(String::new, |hint| format!("; {hint}"));
+            let remedy = hint(variant, o, code).map_or_else(String::new, |hint| format!("; {hint}"));
             format!(": {code}{message}{remedy}")
         });
         return Err(format!(
             "{}/{}: {} of {all} transactions failed, and failed_at_most = {}{met}",
-            o.role, o.transaction, o.failed, arm.failed_at_most
+            o.role, o.transaction, o.failed, variant.failed_at_most
         ));
     }
     Ok(())
 }
 
 /// Remedy for an error that SQLite returned to a transaction; `None` if none is known.
-fn hint(arm: &Arm, operation: &Operation, code: &str) -> Option<&'static str> {
-    let transaction = of(arm, operation)?;
-    let is = |listed: &str| arm.dialect == Dialect::Sqlite && codes::stands_for(listed, code);
+fn hint(variant: &Variant, operation: &Operation, code: &str) -> Option<&'static str> {
+    let transaction = of(variant, operation)?;
+    let is = |listed: &str| variant.dialect == Dialect::Sqlite && codes::stands_for(listed, code);
     if is("SQLITE_BUSY") && transaction.begin == Begin::Deferred && transaction.writes {
         return Some(
             "a deferred transaction that has read cannot wait for its turn to write once another has written: \
@@ -55,8 +55,8 @@ fn hint(arm: &Arm, operation: &Operation, code: &str) -> Option<&'static str> {
 /// Flags transactions without effect in the whole trial: all ended for lack of a row, or none that committed read or
 /// changed a row although it consists only of reads and changes of rows. For a transaction of several statements, one
 /// row of any of them suffices.
-pub(super) fn idle(arm: &Arm, result: &TrialResult) -> Vec<Flag> {
-    if arm.trial.driver == crate::noop::DRIVER {
+pub(super) fn idle(variant: &Variant, result: &TrialResult) -> Vec<Flag> {
+    if variant.trial.driver == crate::noop::DRIVER {
         return Vec::new();
     }
     let flag = |o: &Operation, count: u64, empty: bool| Flag::Idle {
@@ -69,15 +69,15 @@ pub(super) fn idle(arm: &Arm, result: &TrialResult) -> Vec<Flag> {
     for o in &result.operations {
         if o.committed + o.failed == 0 && o.empty > 0 {
             flags.push(flag(o, o.empty, true));
-        } else if o.measured > 0 && o.rows == 0 && of(arm, o).is_some_and(is_of_rows) {
+        } else if o.measured > 0 && o.rows == 0 && of(variant, o).is_some_and(is_of_rows) {
             flags.push(flag(o, o.measured, false));
         }
     }
     flags
 }
 
-fn of<'a>(arm: &'a Arm, operation: &Operation) -> Option<&'a Transaction> {
-    arm.trial.transactions.iter().find(|t| t.name == operation.transaction)
+fn of<'a>(variant: &'a Variant, operation: &Operation) -> Option<&'a Transaction> {
+    variant.trial.transactions.iter().find(|t| t.name == operation.transaction)
 }
 
 /// Whether a transaction consists only of reads and changes of rows, so that an execution without rows has no effect.
@@ -97,14 +97,14 @@ mod tests {
 
     use super::*;
 
-    fn arm(more: &str) -> Arm {
+    fn variant(more: &str) -> Variant {
         let toml = format!(
             "name = 's'\ntitle = '?'\nworkload = 'insert'\n[[scenario]]\nname = 'one'\n{more}\n\
              role.w = {{ run = 'insert', count = 100 }}\n"
         );
         let text = library::Text { file: "s.toml".into(), directory: None, toml };
         let study = library::parse(&text).expect("parses");
-        resolve::resolve(&study, &text, &Options::default()).expect("resolves").arms.remove(0)
+        resolve::resolve(&study, &text, &Options::default()).expect("resolves").variants.remove(0)
     }
 
     fn result(committed: u64, empty: u64, failed: u64, rows: u64) -> TrialResult {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_trial_fails_above_the_bound_with_the_message_and_the_remedy() {
-        let usual = arm("");
+        let usual = variant("");
         assert_eq!(failures(&usual, &result(99, 0, 1, 99)), Ok(()));
         let above = failures(&usual, &result(98, 0, 2, 98)).expect_err("2 %");
         for part in [
@@ -136,34 +136,34 @@ mod tests {
         ] {
             assert!(above.contains(part), "{above}");
         }
-        assert_eq!(failures(&arm("failed_at_most = 1"), &result(0, 0, 100, 0)), Ok(()));
-        assert!(failures(&arm("failed_at_most = 0"), &result(999, 0, 1, 0)).is_err());
+        assert_eq!(failures(&variant("failed_at_most = 1"), &result(0, 0, 100, 0)), Ok(()));
+        assert!(failures(&variant("failed_at_most = 0"), &result(999, 0, 1, 0)).is_err());
         assert_eq!(failures(&usual, &result(0, 0, 0, 0)), Ok(()), "nothing was run");
     }
 
     #[test]
     fn a_deferred_transaction_that_was_upgraded_too_late_is_to_begin_immediate() {
-        let mut deferred = arm("");
+        let mut deferred = variant("");
         let transaction = &mut deferred.trial.transactions[0];
         (transaction.begin, transaction.writes) = (Begin::Deferred, true);
-        let of = |arm: &Arm, code: &str| hint(arm, &result(0, 0, 1, 0).operations[0], code);
+        let of = |variant: &Variant, code: &str| hint(variant, &result(0, 0, 1, 0).operations[0], code);
         assert!(of(&deferred, "SQLITE_BUSY_SNAPSHOT").is_some_and(|h| h.contains("begin = \"immediate\"")));
-        assert!(of(&arm(""), "SQLITE_BUSY").is_some_and(|h| h.contains("busy_timeout")));
-        assert_eq!(of(&arm(""), "SQLITE_ERROR"), None);
+        assert!(of(&variant(""), "SQLITE_BUSY").is_some_and(|h| h.contains("busy_timeout")));
+        assert_eq!(of(&variant(""), "SQLITE_ERROR"), None);
     }
 
     #[test]
     fn what_did_nothing_is_flagged() {
-        let arm = arm("");
+        let variant = variant("");
         let one = |empty, count| Flag::Idle { role: "w".into(), transaction: "insert".into(), count, empty };
-        assert_eq!(idle(&arm, &result(0, 7, 0, 0)), [one(true, 7)]);
-        assert_eq!(idle(&arm, &result(5, 7, 0, 0)), [one(false, 5)]);
-        assert_eq!(idle(&arm, &result(5, 7, 0, 1)), []);
-        assert_eq!(idle(&arm, &result(0, 7, 1, 0)), []);
-        let mut maintenance = arm.clone();
+        assert_eq!(idle(&variant, &result(0, 7, 0, 0)), [one(true, 7)]);
+        assert_eq!(idle(&variant, &result(5, 7, 0, 0)), [one(false, 5)]);
+        assert_eq!(idle(&variant, &result(5, 7, 0, 1)), []);
+        assert_eq!(idle(&variant, &result(0, 7, 1, 0)), []);
+        let mut maintenance = variant.clone();
         maintenance.trial.transactions[0].statements[0].sql = "PRAGMA optimize".into();
         assert_eq!(idle(&maintenance, &result(5, 0, 0, 0)), []);
-        let mut noop = arm;
+        let mut noop = variant;
         noop.trial.driver = "noop".into();
         assert_eq!(idle(&noop, &result(5, 0, 0, 0)), []);
     }

@@ -42,7 +42,7 @@ fn driver(interface: Option<&str>) -> DriverDescription {
         name: "d".into(),
         version: String::new(),
         sqlite: None,
-        accesses: vec!["per-worker".into()],
+        sharings: vec!["own-connection".into()],
         executors: vec![Executor::Threads],
         interface: interface.map(|name| Interface { name: name.into(), operations }),
         dialect: litelab_protocol::Dialect::Sqlite,
@@ -53,8 +53,8 @@ fn driver(interface: Option<&str>) -> DriverDescription {
 fn checked(transactions: &str) -> Result<Transaction, String> {
     let mut plan = plan(transactions);
     compile(&mut plan).map_err(|e| e.to_string())?;
-    let mut arm = plan.arms.remove(0);
-    check_support(&driver(Some("queue")), &mut arm).map(|()| arm.trial.transactions.remove(0))
+    let mut variant = plan.variants.remove(0);
+    check_support(&driver(Some("queue")), &mut variant).map(|()| variant.trial.transactions.remove(0))
 }
 
 fn refused(transactions: &str, parts: &[&str]) {
@@ -75,13 +75,13 @@ fn an_invocation_is_kept_as_it_is_and_known_to_write() {
     assert_eq!((transaction.statements[0].fetch, transaction.statements[0].required), (Fetch::First, true));
     assert!(!checked("[transaction.t]\nsql = \"CALL queue.peek()\"").expect("fits").writes);
     // SQL that only reads is still recognised as such.
-    assert!(!compiled("[transaction.t]\nsql = \"SELECT 1\"").arms[0].trial.transactions[0].writes);
+    assert!(!compiled("[transaction.t]\nsql = \"SELECT 1\"").variants[0].trial.transactions[0].writes);
 }
 
 #[test]
 fn the_tables_of_the_library_are_not_there_to_compile_with() {
     let invariant = "[[invariant]]\nsql = \"SELECT count(*) FROM tasks\"\nequals = \"committed.t\"";
-    assert_eq!(compiled(&format!("{ENQUEUE}{invariant}")).arms[0].invariants.len(), 1);
+    assert_eq!(compiled(&format!("{ENQUEUE}{invariant}")).variants[0].invariants.len(), 1);
     let sql = format!("[transaction.t]\nsql = \"INSERT INTO mine VALUES (1)\"\n{invariant}");
     let error = compile(&mut plan(&sql)).expect_err("there is no such table").to_string();
     assert!(error.contains("no such table: tasks"), "{error}");
@@ -104,7 +104,7 @@ fn what_does_not_fit_its_interface_is_refused() {
 
 #[test]
 fn a_driver_gets_sql_or_its_own_operations() {
-    let support = |interface, plan: &Plan| check_support(&driver(interface), &mut plan.arms[0].clone());
+    let support = |interface, plan: &Plan| check_support(&driver(interface), &mut plan.variants[0].clone());
     let (calls, sql) = (compiled(ENQUEUE), compiled("[transaction.t]\nsql = \"SELECT 1\""));
     assert_eq!(support(Some("queue"), &calls), Ok(()));
     assert_eq!(support(None, &sql), Ok(()));

@@ -166,8 +166,8 @@ fn a_plan_that_is_compiled_again_stays_as_it_is() {
         [transaction.fill]\nsql = \"INSERT INTO t VALUES (1)\"\n[transaction.t]\nsql = \"SELECT a FROM t\"\n";
     let mut plan = plan(folder.path(), workload, "vary.prepare = [true, false]");
     compile(&mut plan).unwrap();
-    let data = |arm: usize| plan.arms[arm].data.clone().unwrap();
-    assert!(plan.arms.len() == 2 && data(0).transaction.unwrap().writes, "{plan:#?}");
+    let data = |variant: usize| plan.variants[variant].data.clone().unwrap();
+    assert!(plan.variants.len() == 2 && data(0).transaction.unwrap().writes, "{plan:#?}");
     assert_eq!(data(0), data(1));
     let once = plan.clone();
     compile(&mut plan).unwrap();

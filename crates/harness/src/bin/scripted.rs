@@ -116,7 +116,8 @@ fn interface() -> Interface {
 }
 
 fn main() -> ExitCode {
-    let queue = Driver::new::<Scripted>("queue", about).interface(interface()).accesses(&["per-worker", "shared"]);
+    let queue =
+        Driver::new::<Scripted>("queue", about).interface(interface()).sharings(&["own-connection", "one-connection"]);
     let queue = queue.executors(&[Executor::Threads, Executor::Processes]);
     litelab_harness::main("scripted", [Driver::new::<Scripted>("scripted", about), queue])
 }

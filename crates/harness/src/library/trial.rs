@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use litelab_protocol::{Access, ConnectionSettings, Database, Executor, Line};
+use litelab_protocol::{ConnectionSettings, Database, Executor, Message, Sharing};
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 
@@ -24,7 +24,7 @@ use crate::worker::Worker;
 enum Handle<L> {
     Own(Arc<L>),
     /// Its own, and the lock that a transaction which writes must hold.
-    WriteLock(Arc<L>, Arc<Mutex<()>>),
+    AppLock(Arc<L>, Arc<Mutex<()>>),
     Shared(Arc<L>),
     Split {
         writer: Arc<L>,
@@ -37,7 +37,7 @@ impl<L> Handle<L> {
     fn of(&self, writes: bool) -> (&L, Option<&Mutex<()>>, bool) {
         match self {
             Self::Own(library) => (library, None, false),
-            Self::WriteLock(library, lock) => (library, writes.then_some(&**lock), writes),
+            Self::AppLock(library, lock) => (library, writes.then_some(&**lock), writes),
             Self::Shared(library) => (library, None, true),
             Self::Split { writer, readers } => (if writes { writer } else { readers }, None, true),
         }
@@ -112,13 +112,13 @@ struct Opened<L> {
 
 impl<L: Library> Opened<L> {
     /// Of the worker that is the `nth` of its database.
-    fn handle(&self, nth: usize, access: Access, write_lock: &Arc<Mutex<()>>) -> Handle<L> {
+    fn handle(&self, nth: usize, sharing: Sharing, write_lock: &Arc<Mutex<()>>) -> Handle<L> {
         let library = |at: usize| self.libraries[at].clone();
-        match access {
-            Access::PerWorker => Handle::Own(library(nth)),
-            Access::WriteLock => Handle::WriteLock(library(nth), write_lock.clone()),
-            Access::Shared | Access::Pool { .. } | Access::GroupCommit { .. } => Handle::Shared(library(0)),
-            Access::Split { .. } => Handle::Split { writer: library(0), readers: library(1) },
+        match sharing {
+            Sharing::OwnConnection => Handle::Own(library(nth)),
+            Sharing::AppLock => Handle::AppLock(library(nth), write_lock.clone()),
+            Sharing::OneConnection | Sharing::Pool { .. } | Sharing::GroupCommit { .. } => Handle::Shared(library(0)),
+            Sharing::WriterReaders { .. } => Handle::Split { writer: library(0), readers: library(1) },
         }
     }
 
@@ -155,10 +155,10 @@ pub fn run<L: Library>(state: &'static TrialState, input: &mut dyn BufRead) -> R
 pub fn run_group_commit<G: GroupCommit>(state: &'static TrialState, input: &mut dyn BufRead) -> Result<(), Fault> {
     let trial = state.trial;
     if let Some(Database::Memory { name, .. }) = trial.databases.iter().find(|d| matches!(d, Database::Memory { .. })) {
-        let reason = "has no write-ahead log, which access group-commit needs";
+        let reason = "has no write-ahead log, which sharing group-commit needs";
         return Err(Fault::Other(format!("memory database `{name}` {reason}")));
     }
-    if let Access::GroupCommit { readers: 0 } = trial.access {
+    if let Sharing::GroupCommit { readers: 0 } = trial.sharing {
         return Err(need_one(trial));
     }
     with_workers(state, input, |runtime, workers| match trial.executor {
@@ -186,7 +186,7 @@ fn with_workers<L: Library>(
     let write_lock = Arc::new(Mutex::new(()));
     let workers = state.workers()?.into_iter().enumerate().map(|(at, worker)| {
         let opened: &Opened<L> = &databases[worker.id.database];
-        let handle = opened.handle(at % workers_of_one as usize, trial.access, &write_lock);
+        let handle = opened.handle(at % workers_of_one as usize, trial.sharing, &write_lock);
         (worker, handle)
     });
     let workers = workers.collect();
@@ -213,7 +213,7 @@ fn with_workers<L: Library>(
     })?;
     // A library may close in the background, which this waits for.
     drop(runtime);
-    send(&Line::Result(Box::new(result)))
+    send(&Message::Result(Box::new(result)))
 }
 
 /// Opens the libraries of one database. `connections` gets what is set on each connection.

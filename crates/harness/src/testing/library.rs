@@ -2,7 +2,7 @@
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Access, Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Load, Operation, Prepare, Retry,
+    Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Load, Operation, Prepare, Retry, Sharing,
     Source, Trial, Until, VERSION, Value, Work,
 };
 use serde_json::json;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::scratch::{MS, Scratch, insert, trial};
 use super::{Program, count, file, param, pragmas, role, select, statement, timely, transaction, tries};
 
-/// A runner's program and those of its drivers that are such libraries: name, executor, accesses.
+/// A runner's program and those of its drivers that are such libraries: name, executor, sharings.
 pub struct Libraries(pub Program, pub &'static [(&'static str, Executor, &'static [&'static str])]);
 
 /// Makes a test of each of these functions, for `LIBRARIES` of the test that calls it.
@@ -36,16 +36,16 @@ macro_rules! library_tests {
     };
 }
 
-fn accesses(kinds: &[&str]) -> Vec<Access> {
+fn sharings(kinds: &[&str]) -> Vec<Sharing> {
     let all = [
-        Access::PerWorker,
-        Access::Shared,
-        Access::Pool { connections: 1 },
-        Access::Pool { connections: 3 },
-        Access::WriteLock,
-        Access::Split { readers: 2 },
+        Sharing::OwnConnection,
+        Sharing::OneConnection,
+        Sharing::Pool { connections: 1 },
+        Sharing::Pool { connections: 3 },
+        Sharing::AppLock,
+        Sharing::WriterReaders { readers: 2 },
     ];
-    all.into_iter().filter(|access| kinds.contains(&access.kind())).collect()
+    all.into_iter().filter(|sharing| kinds.contains(&sharing.kind())).collect()
 }
 
 /// See its name.
@@ -54,7 +54,7 @@ pub fn describe_names_the_builds(Libraries(runner, drivers): &Libraries) {
     for (name, executor, kinds) in *drivers {
         let driver = description.drivers.iter().find(|driver| driver.name == *name).expect(name);
         assert_eq!(driver.executors, [*executor], "{name}");
-        assert_eq!(driver.accesses, *kinds);
+        assert_eq!(driver.sharings, *kinds);
         assert!(driver.version.starts_with("0."), "{}", driver.version);
         assert_eq!(driver.sqlite.as_ref().map(|s| s.version.as_str()), Some(rusqlite::version()));
     }
@@ -63,7 +63,7 @@ pub fn describe_names_the_builds(Libraries(runner, drivers): &Libraries) {
 /// See its name.
 pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
     for (name, executor, kinds) in *drivers {
-        for (access, prepare) in accesses(kinds).into_iter().flat_map(|a| [(a, Prepare::Once), (a, Prepare::Each)]) {
+        for (sharing, prepare) in sharings(kinds).into_iter().flat_map(|a| [(a, Prepare::Once), (a, Prepare::Each)]) {
             let (a, b) = (Scratch::new(), Scratch::new());
             let read = vec![select("SELECT max(id) FROM t", &[], Fetch::All)];
             let read = transaction("read", Begin::Deferred, vec![], read);
@@ -71,25 +71,25 @@ pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
             roles[1].first_worker = 3;
             let transactions = vec![insert(Begin::Immediate), read];
             let mut trial = trial((name, *executor), vec![a.database(), b.database()], transactions, roles);
-            (trial.access, trial.prepare) = (access, prepare);
+            (trial.sharing, trial.prepare) = (sharing, prepare);
             trial.connection.read_back = vec!["journal_mode".into(), "synchronous".into()];
             let outcome = runner.run(&trial);
-            let context = format!("{name} {access} {prepare:?}");
+            let context = format!("{name} {sharing} {prepare:?}");
             assert_eq!((a.number("SELECT count(*) FROM t"), b.number("SELECT count(*) FROM t")), (60, 60), "{context}");
             let (write, read) = (outcome.operation("writer", "insert"), outcome.operation("reader", "read"));
             assert_eq!((write.committed, write.rows, write.failed), (120, 120, 0), "{context}");
             assert_eq!((read.committed, read.rows, read.measured), (160, 160, 160), "{context}");
             let waits = |o: &Operation| o.timers.get("wait").map(Histogram::count);
-            let expected = match access {
-                Access::PerWorker => (None, None),
-                Access::WriteLock => (Some(120), None),
+            let expected = match sharing {
+                Sharing::OwnConnection => (None, None),
+                Sharing::AppLock => (Some(120), None),
                 _ => (Some(120), Some(160)),
             };
             assert_eq!((waits(write), waits(read)), expected, "{context}");
-            let connections = match access {
-                Access::PerWorker | Access::WriteLock => 5,
-                Access::Pool { connections } => connections as usize,
-                Access::Split { .. } => 3,
+            let connections = match sharing {
+                Sharing::OwnConnection | Sharing::AppLock => 5,
+                Sharing::Pool { connections } => connections as usize,
+                Sharing::WriterReaders { .. } => 3,
                 _ => 1,
             };
             assert_eq!(outcome.ready.connections.len(), 2 * connections, "{context}");
@@ -115,7 +115,7 @@ pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
 pub fn a_database_in_memory_is_set_up_and_torn_down(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
     for (name, executor, kinds) in *drivers {
-        for (shared, access) in [(false, Access::Shared), (true, Access::Split { readers: 2 })] {
+        for (shared, sharing) in [(false, Sharing::OneConnection), (true, Sharing::WriterReaders { readers: 2 })] {
             let copy = scratch.path(&format!("{name}-{shared}.db"));
             let database = Database::Memory {
                 shared,
@@ -126,7 +126,7 @@ pub fn a_database_in_memory_is_set_up_and_torn_down(Libraries(runner, drivers): 
             let roles = vec![role("w", 2, &[0], count(50))];
             let mut trial = trial((name, *executor), vec![database], vec![insert(Begin::Immediate)], roles);
             trial.connection.settings.clear();
-            trial.access = access;
+            trial.sharing = sharing;
             let on = vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()];
             trial.retry = Retry { attempts: 100_000, multiplier: 1.0, backoff_us: 100, max_backoff_us: 100, on };
             assert_eq!(runner.run(&trial).only().committed, 50, "{name}");
@@ -134,7 +134,7 @@ pub fn a_database_in_memory_is_set_up_and_torn_down(Libraries(runner, drivers): 
                 .and_then(|c| c.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0)));
             assert_eq!(rows, Ok(50), "{name}");
             if !shared && kinds.contains(&"pool") {
-                trial.access = Access::Pool { connections: 2 };
+                trial.sharing = Sharing::Pool { connections: 2 };
                 assert!(runner.refuse(&trial).reason.contains("private"), "{name}");
             }
         }
@@ -163,7 +163,7 @@ pub fn values_yields_and_errors_are_those_of_rusqlite(Libraries(runner, drivers)
         ];
         let roles = vec![role("w", 2, &[0, 1, 2], count(60))];
         let mut trial = trial((name, *executor), vec![scratch.database()], transactions, roles);
-        trial.access = Access::Shared;
+        trial.sharing = Sharing::OneConnection;
         let outcome = runner.run(&trial);
         assert_eq!(outcome.operation("w", "finish").rows, 20, "{name}");
         let fails = outcome.operation("w", "fails");
@@ -179,7 +179,7 @@ pub fn what_cannot_be_done_is_said(Libraries(runner, drivers): &Libraries) {
     for (name, executor, _) in *drivers {
         let roles = vec![role("w", 1, &[0], count(5))];
         let mut base = trial((name, *executor), vec![scratch.database()], vec![insert(Begin::None)], roles);
-        base.access = Access::Shared;
+        base.sharing = Sharing::OneConnection;
         let refused = |word: &str, change: &dyn Fn(&mut Trial)| {
             let mut trial = base.clone();
             change(&mut trial);
@@ -207,7 +207,7 @@ pub fn what_is_no_sqlite_error_ends_the_trial(Libraries(runner, drivers): &Libra
         // The other worker would go on for an hour.
         let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
         let mut trial = trial((name, *executor), vec![scratch.database()], vec![read, insert(Begin::None)], roles);
-        trial.access = Access::Shared;
+        trial.sharing = Sharing::OneConnection;
         let failed = runner.fail(&trial);
         assert!(failed.reason.contains("utf-8") && failed.code.is_none(), "{name}: {failed:?}");
     }
@@ -236,7 +236,7 @@ pub fn inspect_asks_every_connection(Libraries(runner, drivers): &Libraries) {
 /// See its name.
 pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Libraries(runner, drivers): &Libraries) {
     for (name, executor, kinds) in *drivers {
-        let slowest = |access: Access| {
+        let slowest = |sharing: Sharing| {
             let scratch = Scratch::new();
             let mut write = insert(Begin::Immediate);
             write.hold_us = 500_000;
@@ -244,20 +244,20 @@ pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Librar
             let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 2, &[1], Until::Role { name: "w".into() })];
             (roles[1].first_worker, roles[1].load) = (1, Load::Closed { think_us: 5_000 });
             let mut trial = trial((name, *executor), vec![scratch.database()], vec![write, read], roles);
-            trial.access = access;
+            trial.sharing = sharing;
             let outcome = runner.run(&trial);
             let late = outcome.result.timers.get("probe").and_then(|p| p.max()).unwrap_or_default();
             (late, outcome.operation("r", "read").service.max().unwrap_or_default())
         };
-        let seen = |access: Access, fits: &dyn Fn(u64) -> bool| {
+        let seen = |sharing: Sharing, fits: &dyn Fn(u64) -> bool| {
             tries(|_| {
-                let (late, read) = slowest(access);
-                timely(late < 250 * MS && fits(read), format_args!("{name} {access}: {late} {read}"))
+                let (late, read) = slowest(sharing);
+                timely(late < 250 * MS && fits(read), format_args!("{name} {sharing}: {late} {read}"))
             });
         };
-        seen(Access::Shared, &|read| read > 400 * MS);
-        if kinds.contains(&"split") {
-            seen(Access::Split { readers: 2 }, &|read| read < 250 * MS);
+        seen(Sharing::OneConnection, &|read| read > 400 * MS);
+        if kinds.contains(&"writer-readers") {
+            seen(Sharing::WriterReaders { readers: 2 }, &|read| read < 250 * MS);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 
-use litelab_protocol::{Failed, Line, Operation, Ready, Tick, Trial, TrialResult};
+use litelab_protocol::{Failed, Message, Operation, Ready, Tick, Trial, TrialResult};
 
 /// What follows the trial on a runner's standard input.
 pub const GO: &str = "{\"type\":\"go\"}\n";
@@ -60,10 +60,10 @@ impl Program {
         let output = self.verb("run", &(json(trial) + GO));
         let mut lines = lines(&output);
         assert!(output.status.success(), "{lines:?} {}", String::from_utf8_lossy(&output.stderr));
-        let Some(Line::Result(result)) = lines.pop() else { panic!("no result") };
+        let Some(Message::Result(result)) = lines.pop() else { panic!("no result") };
         let mut lines = lines.into_iter();
-        let Some(Line::Ready(ready)) = lines.next() else { panic!("not ready") };
-        let tick = |line| if let Line::Tick(tick) = line { tick } else { panic!("{line:?} among the ticks") };
+        let Some(Message::Ready(ready)) = lines.next() else { panic!("not ready") };
+        let tick = |line| if let Message::Tick(tick) = line { tick } else { panic!("{line:?} among the ticks") };
         Outcome { ready, ticks: lines.map(tick).collect(), result: *result }
     }
 
@@ -72,7 +72,7 @@ impl Program {
         let output = self.verb("run", &(json(trial) + GO));
         assert_eq!(output.status.code(), Some(1));
         match lines(&output).pop() {
-            Some(Line::Failed(failed)) => failed,
+            Some(Message::Failed(failed)) => failed,
             other => panic!("{other:?}"),
         }
     }
@@ -82,7 +82,7 @@ impl Program {
         let output = self.verb("run", &json(trial));
         assert_eq!(output.status.code(), Some(1));
         match &lines(&output)[..] {
-            [Line::Failed(failed)] => failed.clone(),
+            [Message::Failed(failed)] => failed.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -113,7 +113,7 @@ impl Program {
 
 /// The lines of `run`.
 #[must_use]
-pub fn lines(output: &Output) -> Vec<Line> {
+pub fn lines(output: &Output) -> Vec<Message> {
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
     text.lines().map(|line| serde_json::from_str(line).expect("a line of the protocol")).collect()
 }

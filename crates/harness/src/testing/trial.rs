@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use litelab_protocol::{
-    Access, Begin, Connection, Database, Executor, Fetch, Load, Order, Param, Prepare, Retry, Role, Setting, Source,
+    Begin, Connection, Database, Executor, Fetch, Load, Order, Param, Prepare, Retry, Role, Setting, Sharing, Source,
     Statement, Step, Transaction, Trial, Until, VERSION, Work,
 };
 
@@ -92,7 +92,7 @@ pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transacti
         id: "test".into(),
         driver: driver.into(),
         executor: Executor::Threads,
-        access: Access::PerWorker,
+        sharing: Sharing::OwnConnection,
         databases,
         connection: Connection::default(),
         prepare: Prepare::Once,

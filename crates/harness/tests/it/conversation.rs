@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::common::*;
 use litelab_protocol::{
-    Access, Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Line, Order, Source, Trial, Until,
+    Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Message, Order, Sharing, Source, Trial, Until,
     VERSION, Work,
 };
 use serde_json::json;
@@ -20,8 +20,11 @@ fn describe_lists_the_drivers_and_noop() {
         .map(|d| (d.name.as_str(), d.interface.as_ref().map(|interface| interface.name.as_str())))
         .collect();
     assert_eq!(list, [("scripted", None), ("queue", Some("queue")), ("noop", None)]);
-    assert_eq!(description.drivers[0].accesses, ["per-worker", "shared", "pool", "write-lock", "split"]);
-    assert_eq!(description.drivers[1].accesses, ["per-worker", "shared"]);
+    assert_eq!(
+        description.drivers[0].sharings,
+        ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"]
+    );
+    assert_eq!(description.drivers[1].sharings, ["own-connection", "one-connection"]);
     assert_eq!(description.drivers[1].executors, [Executor::Threads, Executor::Processes]);
     assert!([0, 2].iter().all(|&driver| description.drivers[driver].executors == Executor::ALL));
 }
@@ -52,7 +55,7 @@ fn input_that_ends_before_go_runs_nothing() {
     let wrong = one("wrong", Begin::None, told("nonsense"), 0);
     let output = RUNNER.run_without_go(&scripted(vec![wrong], vec![role("r", 1, &[0], count(5))]));
     assert_eq!(output.status.code(), Some(0));
-    assert!(matches!(lines(&output)[..], [Line::Ready(_)]));
+    assert!(matches!(lines(&output)[..], [Message::Ready(_)]));
     let output = RUNNER.verb("run", "");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
 }
@@ -102,8 +105,8 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(RUNNER.run(&base).only().failed, 0);
     refused(&base, "99", |t| t.protocol = 99);
     refused(&base, "driver `other` is none of scripted, queue, noop", |t| t.driver = "other".into());
-    refused(&base, "group-commit(2)", |t| t.access = Access::GroupCommit { readers: 2 });
-    refused(&base, "pool(0)", |t| t.access = Access::Pool { connections: 0 });
+    refused(&base, "group-commit(2)", |t| t.sharing = Sharing::GroupCommit { readers: 2 });
+    refused(&base, "pool(0)", |t| t.sharing = Sharing::Pool { connections: 0 });
     refused(&base, "turbo", |t| drop(t.connection.options.insert("turbo".into(), json!(1))));
     refused(&base, "SQLITE_BUSSY", |t| t.retry.on = vec!["SQLITE_BUSSY".into()]);
     refused(&base, "`x`", |t| t.roles[0].until = Until::Role { name: "x".into() });
@@ -125,7 +128,7 @@ fn an_interface_takes_its_operations_and_nothing_else() {
     ];
     let mut base = scripted(transactions, vec![role("w", 1, &[0, 1], count(1))]);
     base.driver = "queue".into();
-    assert!(matches!(lines(&RUNNER.run_without_go(&base))[..], [Line::Ready(_)]));
+    assert!(matches!(lines(&RUNNER.run_without_go(&base))[..], [Message::Ready(_)]));
     let enqueue = |sql: &'static str| move |t: &mut Trial| t.transactions[0].statements[0].sql = sql.into();
     refused(&base, "takes no SQL but operations of interface `queue`", enqueue("SELECT ?1, ?2"));
     refused(&base, "no operation `queue.enqueu`", enqueue("CALL queue.enqueu(?1, ?2)"));
@@ -143,7 +146,7 @@ fn an_interface_takes_its_operations_and_nothing_else() {
     refused(&base, "this one is a server's", |t| t.databases = vec![server.clone()]);
     refused(&base, "begin = \"none\"", |t| t.transactions[1].begin = Begin::Immediate);
     refused(&base, "executor inline is not supported", |t| t.executor = Executor::Inline);
-    refused(&base, "pool(2)", |t| t.access = Access::Pool { connections: 2 });
+    refused(&base, "pool(2)", |t| t.sharing = Sharing::Pool { connections: 2 });
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn the_noop_driver_does_all_but_call() {
     claim.work = Work::Verify { value: "no".into(), hash: "column".into() };
     let transaction = transaction("t", Begin::Immediate, params, vec![claim]);
     let mut trial = trial("noop", vec![nowhere()], vec![transaction], vec![role("w", 2, &[0], count(1_000))]);
-    trial.access = Access::Pool { connections: 1 };
+    trial.sharing = Sharing::Pool { connections: 1 };
     for executor in EXECUTORS {
         trial.executor = executor;
         let outcome = RUNNER.run(&trial);

@@ -3,19 +3,19 @@
 
 use crate::common::*;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Access, Arrivals, Begin, Executor, Load, Order, Retry, Trial, TrialResult, Until};
+use litelab_protocol::{Arrivals, Begin, Executor, Load, Order, Retry, Sharing, Trial, TrialResult, Until};
 use serde_json::json;
 
 const MS: u64 = 1_000_000;
 
 const ASYNC: [Executor; 3] = [Executor::Inline, Executor::Offload, Executor::Dedicated];
 
-const ACCESSES: [Access; 5] = [
-    Access::PerWorker,
-    Access::Shared,
-    Access::Pool { connections: 2 },
-    Access::WriteLock,
-    Access::Split { readers: 2 },
+const SHARINGS: [Sharing; 5] = [
+    Sharing::OwnConnection,
+    Sharing::OneConnection,
+    Sharing::Pool { connections: 2 },
+    Sharing::AppLock,
+    Sharing::WriterReaders { readers: 2 },
 ];
 
 fn most(histogram: &Histogram) -> u64 {
@@ -28,7 +28,7 @@ fn single(executor: Executor, trial: Trial) -> Trial {
 }
 
 #[test]
-fn counts_are_those_of_threads_under_every_access() {
+fn counts_are_those_of_threads_under_every_sharing() {
     let steps =
         || vec![one("write", Begin::Immediate, told("ROWS 2"), 0), one("other", Begin::None, told("ROWS 1"), 0)];
     let mut roles = vec![role("w", 3, &[0, 1], count(61)), role("mix", 2, &[0, 1], count(400))];
@@ -40,18 +40,18 @@ fn counts_are_those_of_threads_under_every_access() {
     };
     let expected = counts(&RUNNER.run(&base));
     assert_eq!(expected.iter().map(|(committed, ..)| committed).sum::<u64>(), 2 * 461);
-    for (executor, access) in ASYNC.iter().flat_map(|e| ACCESSES.map(|a| (*e, a))) {
-        (base.executor, base.access) = (executor, access);
+    for (executor, sharing) in ASYNC.iter().flat_map(|e| SHARINGS.map(|a| (*e, a))) {
+        (base.executor, base.sharing) = (executor, sharing);
         let outcome = RUNNER.run(&base);
-        assert_eq!(counts(&outcome), expected, "{access} on {executor}");
+        assert_eq!(counts(&outcome), expected, "{sharing} on {executor}");
         let indices: Vec<_> = outcome.result.workers.iter().map(|w| (w.database, w.worker)).collect();
         let sorted: Vec<_> = (0..2).flat_map(|d| (0..5).map(move |w| (d, w))).collect();
-        assert_eq!(indices, sorted, "{access} on {executor}");
+        assert_eq!(indices, sorted, "{sharing} on {executor}");
         let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
-        assert_eq!(ticked, 2 * 461, "{access} on {executor}");
+        assert_eq!(ticked, 2 * 461, "{sharing} on {executor}");
         for worker in &outcome.result.workers {
             let whole = worker.inside_ns + worker.outside_ns;
-            assert!(worker.inside_ns > 0 && whole <= outcome.result.elapsed_ns, "{access} on {executor} {worker:?}");
+            assert!(worker.inside_ns > 0 && whole <= outcome.result.elapsed_ns, "{sharing} on {executor} {worker:?}");
         }
     }
 }
@@ -243,7 +243,7 @@ fn readers_have_threads_of_their_own_beside_a_writer() {
     let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 4, &[1], count(4))];
     roles[1].first_worker = 1;
     let mut trial = scripted(vec![write, read], roles);
-    (trial.executor, trial.access) = (Executor::Dedicated, Access::Split { readers: 2 });
+    (trial.executor, trial.sharing) = (Executor::Dedicated, Sharing::WriterReaders { readers: 2 });
     tries(|_| {
         let outcome = RUNNER.run(&trial);
         let reads = outcome.operation("r", "read");
@@ -277,6 +277,6 @@ fn a_runtime_without_threads_is_refused() {
     // Elsewhere it would have no effect.
     let reason = refused(Executor::Inline, &blocking(json!(1)));
     assert!(reason.contains("option `max_blocking_threads`: this driver has none"), "{reason}");
-    let reason = refused(Executor::Dedicated, &|t| t.access = Access::Pool { connections: 0 });
+    let reason = refused(Executor::Dedicated, &|t| t.sharing = Sharing::Pool { connections: 0 });
     assert!(reason.contains("pool(0)"), "{reason}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::*;
-use litelab_protocol::{Access, Begin, Fetch, Retry, Source, Work};
+use litelab_protocol::{Begin, Fetch, Retry, Sharing, Source, Work};
 
 const TWICE: &str = "FAIL SQLITE_BUSY_SNAPSHOT 2";
 
@@ -45,18 +45,18 @@ fn tries_come_to_an_end() {
 
 #[test]
 fn without_a_row_it_is_empty_and_starts_the_cycle_again() {
-    for access in [Access::PerWorker, Access::Shared, Access::Pool { connections: 1 }] {
+    for sharing in [Sharing::OwnConnection, Sharing::OneConnection, Sharing::Pool { connections: 1 }] {
         let mut none = told("ROWS 0");
         none.required = true;
         let mut trial = scripted(
             vec![one("take", Begin::Immediate, none, 0), one("never", Begin::None, told("ROWS 1"), 0)],
             vec![role("w", 1, &[0, 1], count(10))],
         );
-        trial.access = access;
+        trial.sharing = sharing;
         let outcome = RUNNER.run(&trial);
         let take = outcome.operation("w", "take");
-        assert_eq!((take.committed, take.empty, take.measured, take.rows), (0, 10, 0, 0), "{access}");
-        assert_eq!(outcome.operation("w", "never").committed, 0, "{access}");
+        assert_eq!((take.committed, take.empty, take.measured, take.rows), (0, 10, 0, 0), "{sharing}");
+        assert_eq!(outcome.operation("w", "never").committed, 0, "{sharing}");
     }
 }
 
@@ -102,26 +102,26 @@ fn a_warm_up_counts_but_is_not_measured() {
 
 #[test]
 fn one_connection_serves_one_at_a_time() {
-    let accesses = [
-        (Access::PerWorker, true, None),
-        (Access::Shared, false, Some(4)),
-        (Access::Pool { connections: 1 }, false, Some(4)),
-        (Access::Pool { connections: 4 }, true, Some(4)),
-        (Access::WriteLock, false, Some(4)),
-        (Access::Split { readers: 4 }, false, Some(4)),
+    let sharings = [
+        (Sharing::OwnConnection, true, None),
+        (Sharing::OneConnection, false, Some(4)),
+        (Sharing::Pool { connections: 1 }, false, Some(4)),
+        (Sharing::Pool { connections: 4 }, true, Some(4)),
+        (Sharing::AppLock, false, Some(4)),
+        (Sharing::WriterReaders { readers: 4 }, false, Some(4)),
     ];
-    for ((access, together, waits), executor) in accesses.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
+    for ((sharing, together, waits), executor) in sharings.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
         let write = one("t", Begin::Immediate, told("ROWS 1"), 50_000);
         let mut trial = scripted(vec![write], vec![role("w", 4, &[0], count(4))]);
-        (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(4));
+        (trial.sharing, trial.executor, trial.runtime_threads) = (sharing, executor, Some(4));
         tries(|_| {
             let outcome = RUNNER.run(&trial);
-            assert_eq!(outcome.only().timers.get("wait").map(|w| w.count()), waits, "{access} on {executor}");
+            assert_eq!(outcome.only().timers.get("wait").map(|w| w.count()), waits, "{sharing} on {executor}");
             // Four pauses of 50 ms, one after the other or at the same time.
             let elapsed = Duration::from_nanos(outcome.result.elapsed_ns);
             let short = elapsed < Duration::from_millis(195);
-            assert!(together || !short, "{access} on {executor} {elapsed:?}");
-            timely(short == together, format_args!("{access} on {executor} {elapsed:?}"))
+            assert!(together || !short, "{sharing} on {executor} {elapsed:?}");
+            timely(short == together, format_args!("{sharing} on {executor} {elapsed:?}"))
         });
     }
 }

@@ -24,9 +24,9 @@ use crate::{building, files, interrupt, output, style};
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  litelab calibrate\n  litelab calibrate --dir /mnt/fast --quick\n  litelab calibrate --show\n\n\
-    Identical arms are run against each other for a minute and a half: how often they are told apart, and how small a \
-    difference so many blocks can show. The result is kept for this host and disk in litelab-runs/calibration/; runs that \
-    follow store it, and say so where a study asks for more than the host can show in its blocks."
+    Identical variants are run against each other for a minute and a half: how often they are told apart, and how small a \
+    difference so many rounds can show. The result is kept for this host and disk in litelab-runs/calibration/; runs that \
+    follow store it, and say so where a study asks for more than the host can show in its rounds."
 )]
 pub struct Args {
     /// Directory for the databases; its disk is the one measured
@@ -35,7 +35,7 @@ pub struct Args {
     /// A third of the time, with less certain results
     #[arg(long)]
     quick: bool,
-    /// Duration of the A/A experiments (identical arms against each other), in seconds; default: 75, with --quick 20
+    /// Duration of the A/A experiments (identical variants against each other), in seconds; default: 75, with --quick 20
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time: Option<u64>,
     /// Driver of the A/A experiments
@@ -49,7 +49,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Extra time beyond the limit that a slow disk gets to complete the blocks of one experiment.
+/// Extra time beyond the limit that a slow disk gets to complete the rounds of one experiment.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Durations and counts of the parts of a calibration.
@@ -107,21 +107,22 @@ pub fn run(args: &Args) -> Result<Exit> {
     let file = folder.path().join("aa.db");
     let info = experiments(args, scale.experiments, &runners, &file)?;
     let analysis = analyse(&RunFile::open(&file)?, &info)?;
-    let blocks = info.done.iter().copied().min().unwrap_or_default();
-    if blocks < EXPERIMENT {
-        let why = analysis.arms.iter().flat_map(|arm| &arm.failures).map(|f| f.reason.as_str()).next();
+    let rounds = info.done.iter().copied().min().unwrap_or_default();
+    if rounds < EXPERIMENT {
+        let why = analysis.variants.iter().flat_map(|variant| &variant.failures).map(|f| f.reason.as_str()).next();
         let why = why.unwrap_or("its trials take too long");
-        return Err(EngineError::Failed(format!("only {blocks} of {EXPERIMENT} blocks were run: {why}")).into());
+        return Err(EngineError::Failed(format!("only {rounds} of {EXPERIMENT} rounds were run: {why}")).into());
     }
     let noise = noise(&analysis);
     if noise.is_empty() {
-        let why = analysis.arms.iter().flat_map(|arm| &arm.failures).map(|f| f.reason.as_str()).next();
+        let why = analysis.variants.iter().flat_map(|variant| &variant.failures).map(|f| f.reason.as_str()).next();
         return Err(EngineError::Failed(format!("no trial gave a measurement: {}", why.unwrap_or("unknown"))).into());
     }
 
-    let writes = info.plan.arms.iter().find(|arm| scenario(&info.plan, arm.scenario) == Work::Commits.name());
+    let writes =
+        info.plan.variants.iter().find(|variant| scenario(&info.plan, variant.scenario) == Work::Commits.name());
     let costs = match writes {
-        Some(arm) => runner_costs(arm, &runners, &args.dir, scale.trials, interrupt::stop(), &mut |name| {
+        Some(variant) => runner_costs(variant, &runners, &args.dir, scale.trials, interrupt::stop(), &mut |name| {
             say(&format!("the harness itself: runner {name}"));
         })?,
         None => Vec::new(),
@@ -157,15 +158,15 @@ fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Runs the study `calibrate` with every arm duplicated, for `limit` or longer until one experiment has its blocks.
+/// Runs the study `calibrate` with every variant duplicated, for `limit` or longer until one experiment has its rounds.
 fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> Result<RunInfo> {
     let (mut study, text) = library::study("calibrate")?;
     study.driver = Some(args.driver.clone());
-    // The clock ends the run, not the number of blocks. A new seed each time, because a fixed order that happens to
-    // favour an arm would bias every calibration.
+    // The clock ends the run, not the number of rounds. A new seed each time, because a fixed order that happens to
+    // favour a variant would bias every calibration.
     let options = Options {
         aa: true,
-        blocks: Some(10_000),
+        rounds: Some(10_000),
         seed: Some(calibration::unix_now()),
         dialects: runners.dialects(),
         ..Options::default()
@@ -186,19 +187,22 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
     let (begun, mut told) = (Instant::now(), Instant::now());
     let mut stored = vec![0; run.plan().scenarios.len()];
     run.execute(&mut |event| {
-        if let Event::BlockStored { scenario, block } = event {
-            stored[scenario] = block + 1;
+        if let Event::RoundStored { scenario, round } = event {
+            stored[scenario] = round + 1;
             let (done, spent) = (stored.iter().copied().min().unwrap_or_default(), begun.elapsed());
-            // A slow disk may need more time for the minimum number of blocks, but not without bound.
+            // A slow disk may need more time for the minimum number of rounds, but not without bound.
             let enough = spent >= limit && done >= EXPERIMENT || spent >= limit + PATIENCE;
             stop.store(enough, Ordering::Relaxed);
             if told.elapsed() >= Duration::from_secs(10) {
                 told = Instant::now();
-                say(&format!("identical arms: {done} blocks, {:.0} s left", limit.saturating_sub(spent).as_secs_f64()));
+                say(&format!(
+                    "identical variants: {done} rounds, {:.0} s left",
+                    limit.saturating_sub(spent).as_secs_f64()
+                ));
             }
         }
         if let Event::Started { .. } = event {
-            say(&format!("identical arms, for {:.0} s", limit.as_secs_f64()));
+            say(&format!("identical variants, for {:.0} s", limit.as_secs_f64()));
         }
         if interrupt::is_asked() {
             stop.store(true, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use litelab_conformance::{CheckOutcome, Progress, Report, Suite, Verdict};
+use litelab_conformance::{CheckOutcome, CheckVerdict, Progress, Report, Suite};
 
 use crate::exit::{BadInput, Exit};
 use crate::{interrupt, output, style};
@@ -54,14 +54,14 @@ pub fn run(args: &Args) -> Result<Exit> {
     let all: Vec<_> = reports.iter().flat_map(|r| r.checks.clone().into_iter().chain(of_drivers(r))).collect();
     let count = |verdict| all.iter().filter(|outcome| outcome.verdict == verdict).count();
     let absent: usize = reports.iter().map(|report| report.absent.len() + report.unexamined.len()).sum();
-    let failed = count(Verdict::Failed);
+    let failed = count(CheckVerdict::Failed);
     output::line(format_args!(
         "{} passed, {failed} failed, {} skipped",
-        count(Verdict::Passed),
-        count(Verdict::Skipped) + absent
+        count(CheckVerdict::Passed),
+        count(CheckVerdict::Skipped) + absent
     ));
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    for outcome in all.iter().filter(|outcome| outcome.verdict == Verdict::Skipped) {
+    for outcome in all.iter().filter(|outcome| outcome.verdict == CheckVerdict::Skipped) {
         *reasons.entry(&outcome.detail).or_default() += 1;
     }
     let mut reasons: Vec<_> = reasons.into_iter().collect();
@@ -118,11 +118,11 @@ fn show(runner: &str, driver: Option<&str>, outcome: &CheckOutcome, verbose: boo
     let name = driver.map_or_else(|| runner.to_owned(), |d| format!("{runner}:{d}"));
     let CheckOutcome { name: check, detail, seconds, .. } = outcome;
     match outcome.verdict {
-        Verdict::Failed => {
+        CheckVerdict::Failed => {
             output::headed(style::ERROR, "✘", format_args!(" {name} {check}: {detail}"));
         }
-        Verdict::Skipped if verbose => output::line(format_args!("– {name} {check}: skipped, {detail}")),
-        Verdict::Passed if verbose => {
+        CheckVerdict::Skipped if verbose => output::line(format_args!("– {name} {check}: skipped, {detail}")),
+        CheckVerdict::Passed if verbose => {
             output::line(format_args!("✔ {name} {check} ({seconds:.2} s): {detail}"));
         }
         _ => {}

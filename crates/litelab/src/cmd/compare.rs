@@ -1,4 +1,4 @@
-//! `litelab compare BASE HEAD`: compares two runs, or two arms of one run.
+//! `litelab compare BASE HEAD`: compares two runs, or two variants of one run.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ use crate::{files, output, style};
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  litelab compare before.db after.db --fail\n  litelab compare run.db --base profile=wal-full --head profile=wal-normal\n\n\
-    Arms of one run are compared block by block. Two runs were made at different times, so that drift of the machine is \
-    part of their difference: a warning says so. So --fail runs what is slower again, base and head in the same blocks of one \
+    Variants of one run are compared round by round. Two runs were made at different times, so that drift of the machine is \
+    part of their difference: a warning says so. So --fail runs what is slower again, base and head in the same rounds of one \
     new run, and only what is slower there too counts; where the build that base ran with is gone, head alone is run again, \
     which does not control for drift. Code 3 is a regression that was confirmed, code 1 one that could not be looked at again."
 )]
@@ -28,13 +28,13 @@ pub struct Args {
     /// Run file compared with the base
     #[arg(value_name = "HEAD", required_unless_present = "head")]
     other: Option<PathBuf>,
-    /// With one run: the base arm, as `scenario/name=value …`, shortened as long as it is unique
-    #[arg(long, value_name = "ARM", requires = "head", conflicts_with = "other")]
+    /// With one run: the base variant, as `scenario/name=value …`, shortened as long as it is unique
+    #[arg(long, value_name = "VARIANT", requires = "head", conflicts_with = "other")]
     base: Option<String>,
-    /// With one run: the arm compared with the base
-    #[arg(long, value_name = "ARM", requires = "base", conflicts_with = "other")]
+    /// With one run: the variant compared with the base
+    #[arg(long, value_name = "VARIANT", requires = "base", conflicts_with = "other")]
     head: Option<String>,
-    /// Relative difference below which two arms count as equivalent; default: that of the study
+    /// Relative difference below which two variants count as equivalent; default: that of the study
     #[arg(long, value_name = "SHARE")]
     tolerance: Option<String>,
     /// Metrics to compare; default: those the study judges by
@@ -42,7 +42,7 @@ pub struct Args {
     metric: Vec<String>,
     #[command(flatten)]
     unlike: Allowance,
-    /// Run regressions again, base and head in the same blocks, and end with code 3 if one is confirmed
+    /// Run regressions again, base and head in the same rounds, and end with code 3 if one is confirmed
     #[arg(long)]
     fail: bool,
     /// With --fail: accept regressions without running them again
@@ -70,11 +70,11 @@ pub fn run(args: &Args) -> Result<Exit> {
     let (base, head) = (side(&base), side(other.as_ref().unwrap_or(&base)));
     let comparison = match (&args.base, &args.head, &args.other) {
         (Some(ours), Some(theirs), _) => {
-            let arm = |selector: &str| compare::select_arm(&base.info.plan, selector).map_err(bad);
-            compare::compare_arms(base, arm(ours)?, arm(theirs)?, &options).map_err(bad)?
+            let variant = |selector: &str| compare::select_variant(&base.info.plan, selector).map_err(bad);
+            compare::compare_variants(base, variant(ours)?, variant(theirs)?, &options).map_err(bad)?
         }
         (_, _, Some(_)) => compare::compare(base, head, &options).map_err(bad)?,
-        _ => return Err(BadInput("name a second run, or two arms of this one".into()).into()),
+        _ => return Err(BadInput("name a second run, or two variants of this one".into()).into()),
     };
     print(args, || export::markdown::comparison(&comparison), |style| terminal::show_comparison(&comparison, style));
 

@@ -1,4 +1,4 @@
-//! The re-run of `litelab compare --fail`: regressions run again, base and head in the same blocks.
+//! The re-run of `litelab compare --fail`: regressions run again, base and head in the same rounds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -51,7 +51,8 @@ pub fn run(
 
 /// The builds now installed of the drivers of these runs. A runner that does not answer counts as not installed.
 fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
-    let drivers: BTreeSet<&str> = infos.iter().flat_map(|i| &i.plan.arms).map(|arm| arm.driver.as_str()).collect();
+    let drivers: BTreeSet<&str> =
+        infos.iter().flat_map(|i| &i.plan.variants).map(|variant| variant.driver.as_str()).collect();
     let names: BTreeSet<String> =
         drivers.iter().filter_map(|d| Some(runners.driver(d).ok()?.runner.manifest.name.clone())).collect();
     Builds {
@@ -78,7 +79,7 @@ fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Res
         .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;
     let run = Run::new(plan.clone(), study, options, runners, interrupt::stop())?;
     run.calibrated(Path::new(files::DIRECTORY))?;
-    output::log("running again what was slower, base and head in the same blocks");
+    output::log("running again what was slower, base and head in the same rounds");
     if execution::carry_out(run)?.interrupted {
         return Err(EngineError::Interrupted.into());
     }

@@ -6,10 +6,10 @@ use litelab_engine::Run;
 use litelab_model::metric::{Measure, Quantile, Timing, Unit};
 use litelab_model::{Metric, Options, library, resolve};
 use litelab_record::RunFile;
-use litelab_report::analysis::{self, ArmAnalysis};
+use litelab_report::analysis::{self, VariantAnalysis};
 use litelab_report::number;
 
-use crate::execution::{self, Place};
+use crate::execution::{self, RunFiles};
 use crate::exit::Exit;
 use crate::{files, interrupt, output, style};
 
@@ -20,12 +20,12 @@ pub fn run() -> Result<Exit> {
     let runners = super::runners()?;
     let (study, text) = library::study(STUDY)?;
     let plan = resolve::resolve(&study, &text, &Options { dialects: runners.dialects(), ..Options::default() })?;
-    let place = Place::brief();
+    let place = RunFiles::brief();
     let file = place.file(STUDY)?;
     let run = Run::new(plan, &text.toml, place.options(file.clone())?, &runners, interrupt::stop())?;
     let ended = execution::carry_out(run)?;
     if ended.interrupted {
-        execution::say_resume(ended.blocks, &format!("litelab run --resume {}", file.display()));
+        execution::say_resume(ended.rounds, &format!("litelab run --resume {}", file.display()));
         return Ok(Exit::Interrupted);
     }
     let run = RunFile::open(&file)?;
@@ -34,7 +34,7 @@ pub fn run() -> Result<Exit> {
     let head = format_args!("One writer, one row per commit, on the disk of ./{}:", files::DIRECTORY);
     output::headed(style::STRONG, head, "");
     output::line("");
-    analysis.arms.iter().for_each(print);
+    analysis.variants.iter().for_each(print);
     output::lines(
         "\nNext:\n  litelab run              a minute: what batches bring, and how writers should share the database\n  \
          litelab pragma app.db    the settings that a database of yours has in effect\n\n\
@@ -44,18 +44,18 @@ pub fn run() -> Result<Exit> {
 }
 
 /// Prints throughput, tail latency and durability of one profile.
-fn print(arm: &ArmAnalysis) {
+fn print(variant: &VariantAnalysis) {
     let rate = Metric::from(Measure::Throughput);
     let tail = Metric::from(Measure::Latency(Timing::Service, Quantile::P999));
-    let median = |metric| arm.estimate(metric).map(|estimate| estimate.value);
-    let name = format!("  {:<12}", arm.profile);
-    let (Some(commits), Some(slowest), Some(durability)) = (median(&rate), median(&tail), arm.durability) else {
-        let why = arm.failures.first().map_or("no trial gave a measurement", |failure| failure.reason.as_str());
+    let median = |metric| variant.estimate(metric).map(|estimate| estimate.value);
+    let name = format!("  {:<12}", variant.profile);
+    let (Some(commits), Some(slowest), Some(durability)) = (median(&rate), median(&tail), variant.durability) else {
+        let why = variant.failures.first().map_or("no trial gave a measurement", |failure| failure.reason.as_str());
         let why = format!(" {why}");
         return output::spans(&[(style::STRONG, &name), (style::ERROR, &"failed:"), (Style::new(), &why)]);
     };
     let each = number::value(1e9 / commits, Unit::Nanos);
-    let few = arm.metrics.get(&tail).is_some_and(|values| values.max_of.is_some());
+    let few = variant.metrics.get(&tail).is_some_and(|values| values.max_of.is_some());
     let slowest = format!("{} {}", if few { "longest" } else { "P99.9" }, number::value(slowest, Unit::Nanos));
     let commits = number::value(commits, Unit::PerSecond).replace("/s", " commits/s");
     let text = format_args!("{commits:>16}, {each:>8} each, {slowest:>15}: {}", durability.meaning());

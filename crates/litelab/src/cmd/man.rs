@@ -61,7 +61,7 @@ mod tests {
         let dir = tempfile::tempdir()?;
         write(dir.path())?;
         let run = std::fs::read_to_string(dir.path().join("litelab-run.1"))?;
-        assert!(run.contains(".TH") && run.contains("blocks"), "{run}");
+        assert!(run.contains(".TH") && run.contains("rounds"), "{run}");
         let litelab = std::fs::read_to_string(dir.path().join("litelab.1"))?;
         assert!(litelab.contains("Exit codes") && litelab.contains(env!("CARGO_PKG_VERSION")), "{litelab}");
         Ok(())

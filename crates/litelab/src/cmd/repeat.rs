@@ -10,7 +10,7 @@ use litelab_report::analysis::analyse;
 use litelab_report::compare::{Difference, Side, repeat};
 use litelab_report::{Change, Repetition, ReportError, repetition, terminal};
 
-use crate::execution::{self, Place};
+use crate::execution::{self, RunFiles};
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
 use crate::{building, files, interrupt, output, style};
@@ -18,7 +18,7 @@ use crate::{building, files, interrupt, output, style};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litelab repeat litelab-runs/first-look-20260131-123456.db
-  litelab repeat before.db --blocks 20 --seed 7 -o after.db
+  litelab repeat before.db --rounds 20 --seed 7 -o after.db
   litelab repeat before.db --resume after.db
 
 Everything comes from the run file; the study's own files are not read. A repetition that was stopped goes on with
@@ -26,16 +26,16 @@ Everything comes from the run file; the study's own files are not read. A repeti
 pub struct Args {
     /// Run file whose study is run again
     run: PathBuf,
-    /// Number of blocks, at least that of the run; default: that of the run
+    /// Number of rounds, at least that of the run; default: that of the run
     #[arg(long, value_name = "N")]
-    blocks: Option<u32>,
+    rounds: Option<u32>,
     /// Another seed; default: that of the run
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
-    place: Place,
+    place: RunFiles,
     /// Resume an interrupted repetition of this run: the file named, or the newest run
-    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["blocks", "seed"])]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["rounds", "seed"])]
     resume: Option<Option<PathBuf>>,
     #[command(flatten)]
     unlike: Allowance,
@@ -48,8 +48,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let before = RunFile::open(&args.run)?;
     let info = before.info()?;
-    if info.blocks() == 0 {
-        return Err(BadInput(format!("{}: it has no block, so there is nothing to repeat", args.run.display())).into());
+    if info.rounds() == 0 {
+        return Err(BadInput(format!("{}: it has no round, so there is nothing to repeat", args.run.display())).into());
     }
     let runners = super::runners()?;
     let (file, run) = match &args.resume {
@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         if ended.interrupted {
             let flame = if args.place.flame { " --flame" } else { "" };
             let resume = format!("litelab repeat {} --resume {}{flame}", args.run.display(), file.display());
-            execution::say_resume(ended.blocks, &resume);
+            execution::say_resume(ended.rounds, &resume);
             return Ok(Exit::Interrupted);
         }
         failed = ended.failed;
@@ -101,7 +101,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(exit(&repetition, failed, args.strict))
 }
 
-/// The run's plan with the requested seed and number of blocks.
+/// The run's plan with the requested seed and number of rounds.
 fn plan(args: &Args, info: &RunInfo) -> Result<Plan> {
     let mut plan = info.plan.clone();
     if let Some(seed) = args.seed {
@@ -110,14 +110,14 @@ fn plan(args: &Args, info: &RunInfo) -> Result<Plan> {
         }
         plan.reseed(seed);
     }
-    if let Some(blocks) = args.blocks {
-        let most = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or_default();
-        if blocks < most {
+    if let Some(rounds) = args.rounds {
+        let most = plan.scenarios.iter().map(|s| s.rounds).max().unwrap_or_default();
+        if rounds < most {
             let line =
-                format!("--blocks: {blocks} are fewer than the {most} of the run, and could only leave verdicts open");
+                format!("--rounds: {rounds} are fewer than the {most} of the run, and could only leave verdicts open");
             return Err(BadInput(line).into());
         }
-        plan.raise_blocks(blocks);
+        plan.raise_blocks(rounds);
     }
     Ok(plan)
 }

@@ -8,7 +8,7 @@ use litelab_model::{Options, library, resolve};
 use litelab_report::analysis::Analysis;
 use litelab_stats::ClaimVerdict;
 
-use crate::execution::{self, Place};
+use crate::execution::{self, RunFiles};
 use crate::exit::{BadInput, Exit};
 use crate::{building, files, interrupt, output, style};
 
@@ -23,9 +23,9 @@ pub struct Args {
     /// Run the study at its small scale
     #[arg(long)]
     quick: bool,
-    /// Number of blocks; each block has one trial of every arm
+    /// Number of rounds; each round has one trial of every variant
     #[arg(long, value_name = "N")]
-    blocks: Option<u32>,
+    rounds: Option<u32>,
     /// Only these scenarios
     #[arg(long, value_name = "SCENARIO", value_delimiter = ',')]
     only: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long)]
     aa: bool,
     #[command(flatten)]
-    place: Place,
+    place: RunFiles,
     /// Resume an interrupted run: the file named, or the newest run
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
@@ -89,10 +89,10 @@ pub fn run(args: Args) -> Result<Exit> {
     let ended = execution::carry_out(run)?;
     let flame = if args.place.flame { " --flame" } else { "" };
     let resume = format!("litelab run --resume {}{flame}", file.display());
-    if ended.blocks > 0 {
+    if ended.rounds > 0 {
         let analysis = super::show::print(&file)?;
         if ended.interrupted {
-            execution::say_resume(ended.blocks, &resume);
+            execution::say_resume(ended.rounds, &resume);
             return Ok(Exit::Interrupted);
         }
         return Ok(exit(&analysis, ended.failed, args.strict));
@@ -110,7 +110,7 @@ fn exit(analysis: &Analysis, failed: u32, strict: bool) -> Exit {
     }
 }
 
-/// Whether any claim, or any arm in all judged metrics of its scenario, is inconclusive.
+/// Whether any claim, or any variant in all judged metrics of its scenario, is inconclusive.
 fn is_inconclusive(analysis: &Analysis) -> bool {
     let claims = analysis.claims.iter().any(|c| matches!(c.verdict, ClaimVerdict::Inconclusive { .. }));
     claims || analysis.scenarios.iter().flat_map(|s| &s.comparisons).any(|c| c.decided().is_none())
@@ -127,7 +127,7 @@ fn resolve_options(args: &Args, runners: &Runners) -> Result<Options> {
     }
     Ok(Options {
         quick: args.quick,
-        blocks: args.blocks,
+        rounds: args.rounds,
         seed: args.seed,
         only: args.only.clone(),
         vars,

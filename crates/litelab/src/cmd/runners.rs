@@ -54,7 +54,7 @@ fn list() -> Result<Exit> {
                         driver.name,
                         driver.version,
                         sqlite,
-                        driver.accesses.join(", "),
+                        driver.sharings.join(", "),
                         executors.join(", ")
                     ));
                 }

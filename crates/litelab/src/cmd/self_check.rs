@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use litelab_conformance::{Suite, Verdict};
+use litelab_conformance::{CheckVerdict, Suite};
 use litelab_engine::calibration;
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners, Urls, scratch};
@@ -99,7 +99,7 @@ fn conformance(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
         return Ok(Err(format!("{}: {}", failure.name, failure.detail)));
     }
     let checks = report.drivers.iter().flat_map(|driver| &driver.checks).chain(&report.checks);
-    let passed = checks.filter(|check| check.verdict == Verdict::Passed).count();
+    let passed = checks.filter(|check| check.verdict == CheckVerdict::Passed).count();
     Ok(if report.passed() {
         Ok(format!("rusqlite: {passed} checks of the conformance suite passed"))
     } else {
@@ -107,12 +107,12 @@ fn conformance(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     })
 }
 
-/// Runs one block of the study `smoke`.
+/// Runs one round of the study `smoke`.
 fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     let (study, text) = library::study("smoke")?;
-    let options = Options { blocks: Some(1), dialects: runners.dialects(), ..Options::default() };
+    let options = Options { rounds: Some(1), dialects: runners.dialects(), ..Options::default() };
     let plan = resolve::resolve(&study, &text, &options)?;
-    let arms = plan.arms.len();
+    let variants = plan.variants.len();
     let options = RunOptions {
         file: folder.join("smoke.db"),
         directory: folder.to_path_buf(),
@@ -134,7 +134,7 @@ fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
         return Err(litelab_engine::EngineError::Interrupted).context("study smoke");
     }
     Ok(match reason {
-        None => Ok(format!("study smoke: {arms} trials, settings read back and results verified in each")),
-        Some(reason) => Err(format!("study smoke: {} of {arms} trials failed: {reason}", ended.failed)),
+        None => Ok(format!("study smoke: {variants} trials, settings read back and results verified in each")),
+        Some(reason) => Err(format!("study smoke: {} of {variants} trials failed: {reason}", ended.failed)),
     })
 }

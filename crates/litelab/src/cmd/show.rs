@@ -14,7 +14,7 @@ use crate::{files, output, pivot, style};
 #[command(after_help = "Examples:
   litelab show
   litelab show --columns profile --metric p50,p99
-  litelab show run.db --columns access --rows workers,transaction --filter scenario=writers --metric p99
+  litelab show run.db --columns sharing --rows workers,transaction --filter scenario=writers --metric p99
   litelab show run.db --columns driver --filter driver=rusqlite,mattn
 
 Columns stand in the order in which a filter names them, and otherwise with the study's baseline first.")]

@@ -57,7 +57,7 @@ fn a_misspelt_name_is_told_the_nearest_known_one() {
     let folder = folder(&[("x.toml", &study(&SCENARIO.replace("run = \"insert\"", "run = \"inzert\"")))]);
     assert!(refused(folder.path(), &["run", "x.toml"]).contains("did you mean `insert`?"));
     assert!(refused(folder.path(), &["run", "frist-look"]).contains("did you mean `first-look`?"));
-    assert!(refused(folder.path(), &["run", "smoke", "--only", "acess"]).contains("did you mean `access`?"));
+    assert!(refused(folder.path(), &["run", "smoke", "--only", "acess"]).contains("did you mean `sharing`?"));
     assert!(refused(folder.path(), &["run", "smoke", "--set", "prelaod=1"]).contains("did you mean `preload`?"));
 }
 
@@ -171,7 +171,7 @@ fn a_full_disk_is_named() {
 #[test]
 fn usage_is_checked_by_the_parser() {
     let folder = folder(&[]);
-    for arguments in [&["rn"][..], &["generate", "sqlite3perf", "x.db", "--rows", "many"], &["run", "--blocks"]] {
+    for arguments in [&["rn"][..], &["generate", "sqlite3perf", "x.db", "--rows", "many"], &["run", "--rounds"]] {
         let output = litelab(folder.path()).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }

@@ -21,7 +21,7 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     let (mut json, mut calibration) = calibrate();
     for _ in 0..3 {
         // On a busy machine no operation may end within a trial of 100 ms, which then has no value.
-        if calibration.noise.iter().all(|noise| noise.blocks >= 6) {
+        if calibration.noise.iter().all(|noise| noise.rounds >= 6) {
             break;
         }
         (json, calibration) = calibrate();
@@ -31,10 +31,10 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
         let of_work: Vec<_> = calibration.noise.iter().filter(|n| n.work == work).collect();
         assert!(of_work.len() >= 2, "{json}");
         for noise in of_work {
-            assert!(noise.blocks >= 6 && noise.experiments == noise.blocks / 6, "{noise:?}");
+            assert!(noise.rounds >= 6 && noise.experiments == noise.rounds / 6, "{noise:?}");
             assert!(noise.false_rate.unwrap().interval().is_some(), "{noise:?}");
             let effects: Vec<f64> = noise.effects.iter().filter_map(|e| e.effect).collect();
-            assert!(effects.is_sorted_by(|few, many| few >= many), "more blocks show less: {noise:?}");
+            assert!(effects.is_sorted_by(|few, many| few >= many), "more rounds show less: {noise:?}");
         }
     }
     assert!(calibration.runners.iter().any(|r| r.runner == "rusqlite" && r.nanos.0 > 0.0), "{json}");
@@ -49,16 +49,16 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     let kept: HostCalibration = serde_json::from_str(&ends(&run(dir, &["calibrate", "--show", "--json"]), 0)).unwrap();
     assert_eq!(kept, calibration);
 
-    let told = run(dir, &["run", "first-look", "--quick", "--only", "commit", "--blocks", "2", "-o", "after.db"]);
+    let told = run(dir, &["run", "first-look", "--quick", "--only", "commit", "--rounds", "2", "-o", "after.db"]);
     let table = ends(&told, 0);
     let stored = RunFile::open(&dir.join("after.db")).unwrap().info().unwrap().host.unwrap();
     assert_eq!(stored.calibration, calibration);
     assert!(table.contains("calibrated") && table.contains("before the run"), "{table}");
-    // Two blocks give no interval on any machine: the warning precedes the first trial and is in the header.
+    // Two rounds give no interval on any machine: the warning precedes the first trial and is in the header.
     let told = String::from_utf8_lossy(&told.stderr);
-    assert!(told.contains("commit: this host shows no difference in 2 blocks; the study asks for 5 %"), "{told}");
+    assert!(told.contains("commit: this host shows no difference in 2 rounds; the study asks for 5 %"), "{told}");
     assert!(
-        table.split_whitespace().collect::<Vec<_>>().join(" ").contains("shows no difference in 2 blocks"),
+        table.split_whitespace().collect::<Vec<_>>().join(" ").contains("shows no difference in 2 rounds"),
         "{table}"
     );
 }

@@ -58,7 +58,7 @@ fn work_that_takes_five_times_as_long_is_confirmed_and_ends_with_3() {
     ] {
         assert!(out.contains(part), "`{part}` is not in:\n{out}");
     }
-    // The run file of the re-run is kept, with base and head in the same blocks.
+    // The run file of the re-run is kept, with base and head in the same rounds.
     let runs: Vec<PathBuf> = dir.join("litelab-runs").read_dir().unwrap().map(|e| e.unwrap().path()).collect();
     let [confirmation] = runs.as_slice() else { panic!("{runs:?}") };
     let shown = ends(&run(dir, &["show", confirmation.to_str().unwrap()]), 0);
@@ -87,7 +87,7 @@ fn a_difference_that_does_not_come_again_is_no_regression() {
     ))
     .unwrap();
     drop(file);
-    // A tolerance wide enough that two identical arms stay within it.
+    // A tolerance wide enough that two identical variants stay within it.
     let compare = ["compare", base, "slow.db", "--fail", "--tolerance", "90%"];
     let out = ends(&run(dir, &[&compare[..], &["--no-confirm"]].concat()), 3);
     assert!(out.contains("1 regression"), "{out}");
@@ -129,17 +129,17 @@ fn arms_of_one_run_are_run_again_within_blocks() {
     .unwrap();
     std::fs::write(
         dir.join("s.toml"),
-        "name = \"arms\"\ntitle = \"?\"\nblocks = 6\n[[scenario]]\nname = \"count\"\nworkload = \"w.toml\"\n\
+        "name = \"variants\"\ntitle = \"?\"\nblocks = 6\n[[scenario]]\nname = \"count\"\nworkload = \"w.toml\"\n\
          role.w = { run = \"count\", count = 20 }\nvary.steps = [4000, 20000]\nmetrics = [\"p50\"]\n",
     )
     .unwrap();
     ends(&run(dir, &["run", "s.toml", "-o", "s.db", "--no-calibration"]), 0);
-    let arms = ["compare", "s.db", "--base", "steps=4000", "--head", "steps=20000", "--fail"];
-    let out = ends(&run(dir, &arms), 3);
+    let variants = ["compare", "s.db", "--base", "steps=4000", "--head", "steps=20000", "--fail"];
+    let out = ends(&run(dir, &variants), 3);
     assert!(out.contains("1 of 1 regression confirmed") && !out.contains("drift"), "{out}");
     // A re-run is impossible without the data.
-    let sql = "UPDATE run SET value = json_set(value, '$.arms[0].data', json('{\"from\":\"/gone/app.db\",\"transaction\":null,\"rows\":0,\"then\":null}')) WHERE key = 'plan'";
+    let sql = "UPDATE run SET value = json_set(value, '$.variants[0].data', json('{\"from\":\"/gone/app.db\",\"transaction\":null,\"rows\":0,\"then\":null}')) WHERE key = 'plan'";
     rusqlite::Connection::open(dir.join("s.db")).unwrap().execute_batch(sql).unwrap();
-    let out = ends(&run(dir, &arms), 1);
+    let out = ends(&run(dir, &variants), 1);
     assert!(out.contains("/gone/app.db: no such file"), "{out}");
 }

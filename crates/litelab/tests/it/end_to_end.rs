@@ -25,14 +25,14 @@ fn ok(output: &Output) -> String {
 fn smoke_runs_and_is_shown_exported_and_compared() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let told = run(dir, &["run", "smoke", "--blocks", "6", "-o", "one.db", "--only", "access,processes,open,memory"]);
+    let told = run(dir, &["run", "smoke", "--rounds", "6", "-o", "one.db", "--only", "sharing,processes,open,memory"]);
     let table = ok(&told);
-    for part in ["── access", "split(2)", "── memory", "volatile", "[", "run file  one.db"] {
+    for part in ["── sharing", "writer-readers(2)", "── memory", "volatile", "[", "run file  one.db"] {
         assert!(table.contains(part), "`{part}` is not in:\n{table}");
     }
     let plan = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(
-        plan.contains("9 arms × 6 blocks") && plan.contains("seed 1") && plan.contains("block 6/6 stored"),
+        plan.contains("9 variants × 6 rounds") && plan.contains("seed 1") && plan.contains("round 6/6 stored"),
         "{plan}"
     );
 
@@ -53,42 +53,57 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
     let closed = child.wait_with_output().unwrap();
     assert_eq!((closed.status.code(), closed.stderr.len()), (Some(0), 0), "{closed:?}");
     assert!(csv.lines().count() > 54, "a row for each trial, role and transaction:\n{csv}");
-    assert!(ok(&run(dir, &["export", "one.db", "--format", "markdown"])).contains("| access"));
+    assert!(ok(&run(dir, &["export", "one.db", "--format", "markdown"])).contains("| sharing"));
 
     // A run compared with itself shows no difference, and every ratio has an interval.
     let same = ok(&run(dir, &["compare", "one.db", "one.db", "--fail"]));
     for line in same.lines().filter(|l| l.contains("× ")) {
         assert!(line.contains("× ["), "{line}");
     }
-    let arms =
-        ok(&run(dir, &["compare", "one.db", "--base", "access/access=shared", "--head", "access/access=per-worker"]));
-    assert!(arms.contains("access=per-worker"), "{arms}");
+    let variants = ok(&run(
+        dir,
+        &["compare", "one.db", "--base", "sharing/sharing=one-connection", "--head", "sharing/sharing=own-connection"],
+    ));
+    assert!(variants.contains("sharing=own-connection"), "{variants}");
     tables(dir);
     assert!(!dir.join("litelab-runs").read_dir().unwrap().any(|_| true), "scratch is removed");
 }
 
 /// Tables by dimension, and the errors for unknown names.
 fn tables(dir: &Path) {
-    let columns = ["show", "one.db", "--columns", "access", "--filter", "access=shared,per-worker", "--metric", "p99"];
+    let columns = [
+        "show",
+        "one.db",
+        "--columns",
+        "sharing",
+        "--filter",
+        "sharing=one-connection,own-connection",
+        "--metric",
+        "p99",
+    ];
     let table = ok(&run(dir, &columns));
-    for part in
-        ["── p99 in ", " access by access", "ratio to access=shared in the same block", "per-worker", "± the farther"]
-    {
+    for part in [
+        "── p99 in ",
+        " sharing by sharing",
+        "ratio to sharing=one-connection in the same round",
+        "own-connection",
+        "± the farther",
+    ] {
         assert!(table.contains(part), "`{part}` is not in:\n{table}");
     }
-    assert!(!table.contains("split(2)"), "{table}");
-    let markdown = ["export", "one.db", "--format", "markdown", "--columns", "access", "-o", "table.md"];
+    assert!(!table.contains("writer-readers(2)"), "{table}");
+    let markdown = ["export", "one.db", "--format", "markdown", "--columns", "sharing", "-o", "table.md"];
     ok(&run(dir, &markdown));
-    assert!(std::fs::read_to_string(dir.join("table.md")).unwrap().contains("| shared | ratio |"));
+    assert!(std::fs::read_to_string(dir.join("table.md")).unwrap().contains("| one-connection | ratio |"));
     for (arguments, words) in [
         (
             &["show", "one.db", "--columns", "acess"][..],
-            "did you mean `access`? (known: scenario, transaction, driver, profile,",
+            "did you mean `sharing`? (known: scenario, transaction, driver, profile,",
         ),
-        (&["show", "one.db", "--filter", "access=shard"], "did you mean `shared`?"),
-        (&["show", "one.db", "--filter", "access"], "NAME=VALUE"),
+        (&["show", "one.db", "--filter", "sharing=shard"], "did you mean `one-connection`?"),
+        (&["show", "one.db", "--filter", "sharing"], "NAME=VALUE"),
         (&["show", "one.db", "--metric", "p98"], "(known: throughput, "),
-        (&["export", "one.db", "--columns", "access"], "--format markdown"),
+        (&["export", "one.db", "--columns", "sharing"], "--format markdown"),
         (&["export", "one.db", "--format", "markdown", "--columns", "x", "-o", "table.md"], "unknown dimension `x`"),
     ] {
         let refused = run(dir, arguments);
@@ -103,7 +118,7 @@ fn tables(dir: &Path) {
 fn a_run_that_is_killed_is_valid_and_resumes() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let arguments = ["run", "smoke", "--blocks", "20", "-o", "k.db", "--only", "access", "--no-calibration"];
+    let arguments = ["run", "smoke", "--rounds", "20", "-o", "k.db", "--only", "sharing", "--no-calibration"];
     let mut child = litelab(dir, &arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     wait_for_blocks(&dir.join("k.db"), 2);
     // SIGKILL: litelab gets no chance to clean up.
@@ -123,7 +138,7 @@ fn a_run_that_is_killed_is_valid_and_resumes() {
 fn ctrl_c_ends_well_and_says_how_to_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let arguments = ["run", "smoke", "--blocks", "50", "-o", "c.db", "--only", "access", "--no-calibration"];
+    let arguments = ["run", "smoke", "--rounds", "50", "-o", "c.db", "--only", "sharing", "--no-calibration"];
     let child = litelab(dir, &arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     wait_for_blocks(&dir.join("c.db"), 1);
     let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -131,18 +146,18 @@ fn ctrl_c_ends_well_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&output.stderr).contains("litelab run --resume c.db"));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("── access"), "what is there is shown");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("── sharing"), "what is there is shown");
 }
 
-/// Waits until the run file holds `wanted` blocks.
+/// Waits until the run file holds `wanted` rounds.
 fn wait_for_blocks(file: &Path, wanted: i64) {
     let begun = Instant::now();
     loop {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no block within two minutes: is the runner built?");
+        assert!(begun.elapsed() < Duration::from_secs(120), "no round within two minutes: is the runner built?");
         std::thread::sleep(Duration::from_millis(50));
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         let count = rusqlite::Connection::open_with_flags(file, flags)
-            .and_then(|c| c.query_row("SELECT count(*) FROM block", [], |row| row.get::<_, i64>(0)));
+            .and_then(|c| c.query_row("SELECT count(*) FROM round", [], |row| row.get::<_, i64>(0)));
         if count.is_ok_and(|n| n >= wanted) {
             return;
         }
@@ -153,7 +168,7 @@ fn wait_for_blocks(file: &Path, wanted: i64) {
 fn a_dry_run_says_what_would_be_run_and_runs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let plan = ok(&run(folder.path(), &["run", "sqlite3perf", "--quick", "--dry-run"]));
-    assert!(plan.contains("arms ×") && plan.contains("paging"), "{plan}");
+    assert!(plan.contains("variants ×") && plan.contains("paging"), "{plan}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 
@@ -163,13 +178,13 @@ fn a_study_is_put_on_other_drivers() {
     let drivers = ["--driver", "async-sqlite", "--driver", "rusqlite:rusqlite"];
     let told = run(
         folder.path(),
-        &[&["run", "smoke", "--blocks", "1", "--no-calibration", "--only", "access,processes"][..], &drivers].concat(),
+        &[&["run", "smoke", "--rounds", "1", "--no-calibration", "--only", "sharing,processes"][..], &drivers].concat(),
     );
     let table = ok(&told);
-    let (_, access) = table.split_once("── access").unwrap();
-    let (access, processes) = access.split_once("── processes").unwrap();
+    let (_, sharing) = table.split_once("── sharing").unwrap();
+    let (sharing, processes) = sharing.split_once("── processes").unwrap();
     assert_eq!(
-        (access.matches("async-sqlite").count(), access.matches("rusqlite:rusqlite").count()),
+        (sharing.matches("async-sqlite").count(), sharing.matches("rusqlite:rusqlite").count()),
         (5, 5),
         "{table}"
     );
@@ -249,7 +264,7 @@ fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
          role.w = { run = \"add\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]\n",
     )
     .unwrap();
-    let table = ok(&run(dir, &["run", "ours/study.toml", "--blocks", "2", "-o", "ours.db"]));
+    let table = ok(&run(dir, &["run", "ours/study.toml", "--rounds", "2", "-o", "ours.db"]));
     assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
     assert_eq!(std::fs::read(&app).unwrap(), before);
     let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::{ends, litelab, run};
 
-/// Runs two blocks into `k.db`, with databases in `there`.
+/// Runs two rounds into `k.db`, with databases in `there`.
 const RUN: [&str; 10] =
-    ["run", "smoke", "--blocks", "2", "-o", "k.db", "--only", "processes", "--no-calibration", "--dir=there"];
+    ["run", "smoke", "--rounds", "2", "-o", "k.db", "--only", "processes", "--no-calibration", "--dir=there"];
 
 /// Standard error of a command that is refused with one line.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
@@ -21,13 +21,13 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
     line
 }
 
-/// A run file whose second block is missing, as after a kill.
+/// A run file whose second round is missing, as after a kill.
 fn stopped(folder: &Path) {
     ends(&run(folder, &RUN), 0);
     sql(
         folder,
-        "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE block = 1); DELETE FROM trial WHERE block = 1; \
-         DELETE FROM block WHERE number = 1; DELETE FROM run WHERE key = 'finished'",
+        "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE round = 1); DELETE FROM trial WHERE round = 1; \
+         DELETE FROM round WHERE number = 1; DELETE FROM run WHERE key = 'finished'",
     );
 }
 
@@ -35,23 +35,23 @@ fn sql(folder: &Path, sql: &str) {
     rusqlite::Connection::open(folder.join("k.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// A run that takes minutes, returned after its first block is stored.
+/// A run that takes minutes, returned after its first round is stored.
 fn going(command: &mut Command, folder: &Path) -> Child {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    blocks(folder, 1);
+    rounds(folder, 1);
     child
 }
 
 fn long(folder: &Path) -> Command {
-    litelab(folder, &["run", "smoke", "--blocks", "400", "-o", "k.db", "--only", "access", "--no-calibration"])
+    litelab(folder, &["run", "smoke", "--rounds", "400", "-o", "k.db", "--only", "sharing", "--no-calibration"])
 }
 
-/// Waits until the run file holds `wanted` blocks.
-fn blocks(folder: &Path, wanted: i64) {
+/// Waits until the run file holds `wanted` rounds.
+fn rounds(folder: &Path, wanted: i64) {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    until("blocks are stored", || {
+    until("rounds are stored", || {
         rusqlite::Connection::open_with_flags(folder.join("k.db"), flags)
-            .and_then(|c| c.query_row("SELECT count(*) FROM block", [], |row| row.get::<_, i64>(0)))
+            .and_then(|c| c.query_row("SELECT count(*) FROM round", [], |row| row.get::<_, i64>(0)))
             .is_ok_and(|count| count >= wanted)
     });
 }
@@ -96,7 +96,7 @@ fn a_run_goes_on_in_its_directory_and_on_no_other_file_system() {
     let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
     let elsewhere = elsewhere.path().to_str().unwrap();
     let line = refused(dir, &["run", "--resume", "k.db", "--dir", elsewhere]);
-    assert!(line.contains("k.db: its blocks were measured on") && line.contains("tmpfs at /dev/shm"), "{line}");
+    assert!(line.contains("k.db: its rounds were measured on") && line.contains("tmpfs at /dev/shm"), "{line}");
     assert!(line.contains("--dir") && line.contains("begin a new run"), "{line}");
     // Also from another working directory.
     std::fs::create_dir(dir.join("other")).unwrap();
@@ -124,7 +124,7 @@ fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
     std::os::unix::fs::symlink(dir.join("k.db"), dir.join("alias.db")).unwrap();
     assert!(refused(dir, &["run", "--resume", "alias.db"]).contains("another litelab is running"));
     assert!(refused(dir, &["run", "smoke", "-o", "k.db"]).contains("this file exists"));
-    blocks(dir, 3);
+    rounds(dir, 3);
     send("-INT", &child);
     let output = ended(child);
     ends(&output, 130);
@@ -155,7 +155,7 @@ fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
     nohup.args(["-c", "trap '' HUP; exec \"$@\"", "nohup"]).arg(own.get_program()).args(own.get_args());
     let child = going(nohup.current_dir(dir), dir);
     send("-HUP", &child);
-    blocks(dir, 4);
+    rounds(dir, 4);
     send("-TERM", &child);
     ends(&ended(child), 130);
 }

@@ -1,4 +1,4 @@
-//! Call stacks of an arm, with the real runner and the installed `perf`; and a machine without it. The runner must be
+//! Call stacks of a variant, with the real runner and the installed `perf`; and a machine without it. The runner must be
 //! built (`litelab runners build rusqlite`). Where `perf` is missing or not permitted, that part is skipped with a
 //! printed line.
 
@@ -21,7 +21,7 @@ preload = 2000
 name = "reads"
 workload = "insert"
 role.readers = { run = "read", workers = 2, count = 200000 }
-vary.access = ["per-worker", "shared"]
+vary.sharing = ["own-connection", "one-connection"]
 "#;
 
 fn folder() -> tempfile::TempDir {
@@ -44,14 +44,14 @@ fn complaints(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn an_arm_is_sampled_where_the_machine_allows_it() {
+fn an_variant_is_sampled_where_the_machine_allows_it() {
     let folder = folder();
-    let arguments = ["run", "hot.toml", "--blocks", "1", "--no-calibration", "--flame", "-o", "hot.db"];
+    let arguments = ["run", "hot.toml", "--rounds", "1", "--no-calibration", "--flame", "-o", "hot.db"];
     let output = run(folder.path(), &arguments);
     let shown = ends(&output, 0);
     let file = folder.path().join("hot.db");
     let stacks = stacks(&file);
-    // A message about all arms, not about one: the machine has no `perf`, or does not permit it.
+    // A message about all variants, not about one: the machine has no `perf`, or does not permit it.
     if let [line] = complaints(&output).as_slice()
         && line.starts_with("no call stacks: ")
     {
@@ -60,14 +60,14 @@ fn an_arm_is_sampled_where_the_machine_allows_it() {
         return;
     }
     assert_eq!(complaints(&output), [""; 0]);
-    assert_eq!(stacks.iter().map(|(arm, _)| *arm).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(stacks.iter().map(|(variant, _)| *variant).collect::<Vec<_>>(), [0, 1]);
     for (_, stacks) in &stacks {
         let functions = stacks.functions();
         let step = functions.iter().find(|function| function.name.contains("sqlite3_step"));
         assert!(step.is_some_and(|step| step.samples * 10 > stacks.samples()), "{}", stacks.folded());
     }
     assert!(shown.contains("Where CPU time goes") && shown.contains("with what it calls"), "{shown}");
-    // Sampled trials are not part of the result: one trial of each arm remains.
+    // Sampled trials are not part of the result: one trial of each variant remains.
     let trials = ends(&run(folder.path(), &["export", "hot.db", "--format", "csv"]), 0);
     assert_eq!(trials.lines().count(), 1 + 2, "{trials}");
     ends(&run(folder.path(), &["report", "hot.db"]), 0);
@@ -85,18 +85,18 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     let folder = folder();
     let nothing = folder.path().join("nothing");
     std::fs::create_dir(&nothing).unwrap();
-    let arguments = ["run", "hot.toml", "--blocks", "1", "--no-calibration", "--flame", "-o", "hot.db"];
+    let arguments = ["run", "hot.toml", "--rounds", "1", "--no-calibration", "--flame", "-o", "hot.db"];
     let output = litelab(folder.path(), &arguments).env("PATH", &nothing).output().unwrap();
     let shown = ends(&output, 0);
     assert!(
         matches!(complaints(&output).as_slice(), [line] if line.contains("perf is missing: install")),
         "{output:?}"
     );
-    assert!(shown.contains("per-worker") && !shown.contains("Where CPU time goes"), "{shown}");
+    assert!(shown.contains("own-connection") && !shown.contains("Where CPU time goes"), "{shown}");
     let file = folder.path().join("hot.db");
     assert_eq!(stacks(&file), []);
     // Without `--flame` there is no message about it.
-    let file_exists = ["run", "hot.toml", "--blocks", "1", "--no-calibration", "-o", "other.db"];
+    let file_exists = ["run", "hot.toml", "--rounds", "1", "--no-calibration", "-o", "other.db"];
     let output = litelab(folder.path(), &file_exists).env("PATH", &nothing).output().unwrap();
     ends(&output, 0);
     assert_eq!(complaints(&output), [""; 0]);
@@ -113,8 +113,8 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     Recorder::open(&file).unwrap().stacks(1, &given).unwrap();
     assert_eq!(stacks(&file), [(1, given)]);
     let folded = ends(&run(folder.path(), &["export", "hot.db", "--format", "folded"]), 0);
-    let arm = "reads/access=shared";
-    assert_eq!(folded, format!("{arm};main 1\n{arm};main;sqlite3_step;fcntl_[k] 3\n"));
+    let variant = "reads/sharing=one-connection";
+    assert_eq!(folded, format!("{variant};main 1\n{variant};main;sqlite3_step;fcntl_[k] 3\n"));
     let connection = rusqlite::Connection::open(&file).unwrap();
     connection.execute_batch("UPDATE flame SET folded = x'00'; INSERT INTO flame VALUES (0, 'x', 7)").unwrap();
     assert_eq!(stacks(&file), []);

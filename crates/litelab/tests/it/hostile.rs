@@ -18,7 +18,7 @@ name = "HOSTILE"
 title = "HOSTILE"
 about = "HOSTILE"
 source = "HOSTILE"
-blocks = 1
+rounds = 1
 [[scenario]]
 name = "s HOSTILE"
 question = "HOSTILE"
@@ -41,11 +41,11 @@ published = "HOSTILE"
 note = "HOSTILE"
 scenario = "held"
 metric = "throughput"
-arm = { word = "b" }
+variant = { word = "b" }
 at_least = 1
 [[finding]]
 text = "HOSTILE {v}"
-values.v = { scenario = "held", metric = "throughput", arm = { word = "b" } }
+values.v = { scenario = "held", metric = "throughput", variant = { word = "b" } }
 "#;
     text.replace("HOSTILE", HOSTILE)
 }
@@ -91,7 +91,7 @@ fn nothing_that_others_wrote_steers_a_terminal() {
 
     assert!(shown(dir, 0, &["run", &study_file, "--dry-run"]).contains("q ]52;c;aGk=  [95m 95m"));
     let ran = shown(dir, 1, &["run", &study_file, "-o", &run_file, "--no-calibration"]);
-    assert!(ran.contains("failed: block 1") && ran.contains("run file: f ]52;c;aGk="), "{ran}");
+    assert!(ran.contains("failed: round 1") && ran.contains("run file: f ]52;c;aGk="), "{ran}");
     shown(dir, 0, &["studies", "show", &study_file]);
     for arguments in [
         &["show", &run_file][..],
@@ -132,7 +132,7 @@ fn names_of_a_megabyte_are_told_in_a_line() {
     for (from, to) in [
         ("metric = \"throughput\"", format!("metric = \"{long}\"")),
         ("scenario = \"held\"", format!("scenario = \"{long}\"")),
-        ("blocks = 1", format!("{long} = 1")),
+        ("rounds = 1", format!("{long} = 1")),
         ("run = \"put\"", format!("run = \"{long}\"")),
     ] {
         std::fs::write(folder.path().join("x.toml"), text.replace(from, &to)).unwrap();

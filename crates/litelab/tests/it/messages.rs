@@ -71,17 +71,17 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "role.w",
         "driver = 'c'\naccess = 'group-commit'\nrole.w",
-        "s/only: driver `c` does not have access `group-commit` (it has per-worker, shared, pool, write-lock, split)",
+        "s/only: driver `c` does not have sharing `group-commit` (it has own-connection, shared, pool, app-lock, split)",
     ),
     (
         "role.w",
-        "access = 'pool(1000000000)'\nrole.w",
-        "x.toml: scenario `s`: access `pool(1000000000)`: allowed is 1 to 1024 connections",
+        "sharing = 'pool(1000000000)'\nrole.w",
+        "x.toml: scenario `s`: sharing `pool(1000000000)`: allowed is 1 to 1024 connections",
     ),
     (
         "role.w",
-        "access = 'split(5000)'\nrole.w",
-        "x.toml: scenario `s`: access `split(5000)`: allowed is 1 to 1024 connections",
+        "sharing = 'writer-readers(5000)'\nrole.w",
+        "x.toml: scenario `s`: sharing `writer-readers(5000)`: allowed is 1 to 1024 connections",
     ),
     (
         "role.w = {",
@@ -230,7 +230,7 @@ fn a_folder_that_is_missing_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.toml"), STUDY).unwrap();
     std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
-    let run = ["run", "x.toml", "--no-calibration", "--blocks", "1", "-o", "r.db"];
+    let run = ["run", "x.toml", "--no-calibration", "--rounds", "1", "-o", "r.db"];
     assert!(
         Command::new(env!("CARGO_BIN_EXE_litelab"))
             .args(run)
@@ -255,7 +255,7 @@ fn arguments_that_are_not_alike_are_not_suggested() {
     };
     let driver = said(&["repeat", "--driver", "c", "r.db"]);
     assert!(driver.contains("'--driver'") && !driver.contains("similar"), "{driver}");
-    assert!(said(&["run", "--bloks", "3"]).contains("'--blocks'"));
+    assert!(said(&["run", "--bloks", "3"]).contains("'--rounds'"));
     assert!(said(&["generate", "sqlite3perf", "x.db", "--rows", "many"]).contains("such as 10000, 10_000 or 10k"));
 }
 
@@ -275,7 +275,7 @@ fn a_dry_run_says_which_drivers_it_could_not_check() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
-    // Without a Go toolchain the arms are skipped instead.
+    // Without a Go toolchain the variants are skipped instead.
     assert!(
         text == "note: runner `go` is not built yet: what its drivers have is not checked\n"
             || text.starts_with("skipped: ")

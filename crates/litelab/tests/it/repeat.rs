@@ -6,11 +6,11 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Two arms that run different transactions.
+/// Two variants that run different transactions.
 const STUDY: &str = r#"
 name = "pair"
 title = "Is b slower than a?"
-blocks = 6
+rounds = 6
 [[scenario]]
 name = "pair"
 workload = "w.toml"
@@ -24,7 +24,7 @@ name = "twice"
 text = "b takes twice as long."
 scenario = "pair"
 metric = "p50"
-arm = { what = "b" }
+variant = { what = "b" }
 against = { what = "a" }
 at_least = 1.5
 "#;
@@ -85,12 +85,12 @@ fn repeated(dir: &Path, a: u64, b: u64, more: &[&str], code: i32) -> String {
 fn the_same_again_changes_nothing_and_needs_no_study_file() {
     let folder = ran();
     let dir = folder.path();
-    let text = repeated(dir, 1_000_000, 2_000_000, &["-o", "two.db", "--blocks", "8", "--seed", "9", "--strict"], 0);
+    let text = repeated(dir, 1_000_000, 2_000_000, &["-o", "two.db", "--rounds", "8", "--seed", "9", "--strict"], 0);
     assert!(text.contains("of 2 verdicts: 0 REVERSED, 2 unchanged"), "{text}");
-    assert!(text.contains("two.db") && text.contains("8 blocks") && text.contains("the seed was 1 and is 9"), "{text}");
+    assert!(text.contains("two.db") && text.contains("8 rounds") && text.contains("the seed was 1 and is 9"), "{text}");
     // A complete repetition is judged again without being run again.
     let again = ended(&litelab(dir, &["repeat", "one.db", "--resume", "two.db"]), 0);
-    assert!(again.contains("of 2 verdicts: 0 REVERSED, 2 unchanged") && !again.contains("block 1/8"), "{again}");
+    assert!(again.contains("of 2 verdicts: 0 REVERSED, 2 unchanged") && !again.contains("round 1/8"), "{again}");
     // The new run file is a normal run file.
     let shown = ended(&litelab(dir, &["show", "two.db", "--columns", "what"]), 0);
     assert!(shown.contains("── p50 in ms ─ pair by what") && shown.contains("2.00× [2.00, 2.00] ▼"), "{shown}");
@@ -116,16 +116,16 @@ fn a_repetition_that_was_stopped_goes_on_where_it_was() {
     let folder = ran();
     let dir = folder.path();
     repeated(dir, 1_000_000, 2_000_000, &["-o", "two.db"], 0);
-    // The state after a kill during the fourth block.
+    // The state after a kill during the fourth round.
     let file = rusqlite::Connection::open(dir.join("two.db")).unwrap();
     file.execute_batch(
-        "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE block >= 3); DELETE FROM trial WHERE block >= 3; \
-         DELETE FROM block WHERE number >= 3; DELETE FROM run WHERE key = 'finished'",
+        "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE round >= 3); DELETE FROM trial WHERE round >= 3; \
+         DELETE FROM round WHERE number >= 3; DELETE FROM run WHERE key = 'finished'",
     )
     .unwrap();
     drop(file);
     let text = ended(&litelab(dir, &["repeat", "one.db", "--resume", "two.db"]), 0);
-    assert!(!text.contains("block 3/6 stored") && text.contains("block 4/6 stored"), "{text}");
+    assert!(!text.contains("round 3/6 stored") && text.contains("round 4/6 stored"), "{text}");
     assert!(text.contains("of 2 verdicts: 0 REVERSED, 2 unchanged"), "{text}");
 }
 
@@ -144,7 +144,7 @@ fn other_machines_and_other_runs_are_refused_before_anything_is_run() {
     let text = ended(&litelab(dir, &["repeat", "one.db", "-o", "two.db", "--allow-unlike"]), 0);
     assert!(text.contains("unlike: the kernel is 0.0.1 in one and"), "{text}");
     for (arguments, words) in [
-        (&["--blocks", "5"][..], "5 are fewer than the 6 of the run"),
+        (&["--rounds", "5"][..], "5 are fewer than the 6 of the run"),
         (&["--resume", "one.db"], "this is the run itself"),
         (&["--seed", "99999999999999999"], "above 2^53"),
         (&["-o", "two.db", "--allow-unlike"], "two.db"),

@@ -26,14 +26,14 @@ fn refused(output: &Output, part: &str) {
 fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    ok(&run(dir, &["run", "smoke", "--blocks", "1", "--only", "processes,memory", "-o", "one.db"]));
+    ok(&run(dir, &["run", "smoke", "--rounds", "1", "--only", "processes,memory", "-o", "one.db"]));
     let before = std::fs::read(dir.join("one.db")).unwrap();
 
     let told = ok(&run(dir, &["report", "one.db"]));
     assert!(told.starts_with("one.html: ") && told.ends_with(" kB\n"), "{told}");
     let page = std::fs::read_to_string(dir.join("one.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
-    assert!(page.contains("litelab run smoke --only memory --blocks 1 --seed 1"));
+    assert!(page.contains("litelab run smoke --only memory --rounds 1 --seed 1"));
     let folder_name = dir.file_name().unwrap().to_str().unwrap();
     assert!(!page.contains(folder_name), "the path of the run file may name a person");
     // The permissions are those of any new file, not those of a temporary file.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 /// Runs scenarios of the study at its quick scale with an expected exit code, and returns the run as JSON.
-fn run(scenarios: &str, blocks: &str, more: &[&str], code: i32) -> Value {
+fn run(scenarios: &str, rounds: &str, more: &[&str], code: i32) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let litelab = |arguments: &[&str], code: i32| {
         let output = Command::new(env!("CARGO_BIN_EXE_litelab"))
@@ -21,26 +21,26 @@ fn run(scenarios: &str, blocks: &str, more: &[&str], code: i32) -> Value {
         assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     };
-    let study = ["run", "task-queue", "--quick", "-o", "run.db", "--only", scenarios, "--blocks", blocks];
+    let study = ["run", "task-queue", "--quick", "-o", "run.db", "--only", scenarios, "--rounds", rounds];
     litelab(&[&study[..], more].concat(), code);
     serde_json::from_slice(&litelab(&["export", "run.db"], 0)).unwrap()
 }
 
-/// Arms of a scenario that have these dimensions.
-fn arms<'a>(run: &'a Value, scenario: &str, dimensions: &[(&str, Value)]) -> Vec<&'a Value> {
+/// Variants of a scenario that have these dimensions.
+fn variants<'a>(run: &'a Value, scenario: &str, dimensions: &[(&str, Value)]) -> Vec<&'a Value> {
     let at = run["scenarios"].as_array().unwrap().iter().position(|known| known["name"] == scenario);
-    let agrees = |arm: &&Value| {
-        arm["scenario"].as_u64() == at.map(|at| at as u64)
-            && dimensions.iter().all(|(name, value)| arm["dimensions"][name] == *value)
+    let agrees = |variant: &&Value| {
+        variant["scenario"].as_u64() == at.map(|at| at as u64)
+            && dimensions.iter().all(|(name, value)| variant["dimensions"][name] == *value)
     };
-    let found: Vec<&Value> = run["arms"].as_array().unwrap().iter().filter(agrees).collect();
-    assert!(!found.is_empty(), "no arm of {scenario} has {dimensions:?}");
+    let found: Vec<&Value> = run["variants"].as_array().unwrap().iter().filter(agrees).collect();
+    assert!(!found.is_empty(), "no variant of {scenario} has {dimensions:?}");
     found
 }
 
-/// Number of errors of an arm's transaction `claim`; all must be SQLITE_BUSY.
-fn busy(arm: &Value) -> u64 {
-    let errors = arm["errors"].as_array().unwrap().iter();
+/// Number of errors of a variant's transaction `claim`; all must be SQLITE_BUSY.
+fn busy(variant: &Value) -> u64 {
+    let errors = variant["errors"].as_array().unwrap().iter();
     errors
         .filter(|e| e["transaction"] == "claim")
         .inspect(|e| assert!(e["code"].as_str().unwrap().starts_with("SQLITE_BUSY"), "{e}"))
@@ -51,14 +51,14 @@ fn busy(arm: &Value) -> u64 {
 #[test]
 fn a_claim_that_reads_before_it_writes_fails_at_once_when_it_begins_deferred() {
     let run = run("begin", "2", &[], 0);
-    for arm in arms(&run, "begin", &[("begin", "immediate".into())]) {
-        assert_eq!((busy(arm), arm["measured"].as_u64()), (0, Some(2)), "{arm}");
+    for variant in variants(&run, "begin", &[("begin", "immediate".into())]) {
+        assert_eq!((busy(variant), variant["measured"].as_u64()), (0, Some(2)), "{variant}");
     }
     // The pause between reading and writing makes conflicts certain.
-    for arm in arms(&run, "begin", &[("begin", "deferred".into()), ("pause", 1.into())]) {
-        assert!(busy(arm) > 0, "{arm}");
+    for variant in variants(&run, "begin", &[("begin", "deferred".into()), ("pause", 1.into())]) {
+        assert!(busy(variant) > 0, "{variant}");
         // The busy timeout is several seconds; no claim may wait for it.
-        let longest = arm["metrics"]["max:claim"]["by_block"][0][1].as_f64().unwrap();
+        let longest = variant["metrics"]["max:claim"]["by_block"][0][1].as_f64().unwrap();
         assert!(longest < 4e9, "{longest} ns");
     }
 }
@@ -67,16 +67,16 @@ fn a_claim_that_reads_before_it_writes_fails_at_once_when_it_begins_deferred() {
 fn killed_workers_and_failing_tasks_leave_every_task_done_or_dead() {
     let run = run("recovery,dead-letters", "1", &[], 0);
     // A violated invariant fails its trial, so that exit code 0 means that all held.
-    let recovery = arms(&run, "recovery", &[]);
-    assert!(recovery.iter().all(|arm| arm["measured"] == 1), "{recovery:?}");
-    assert!(arms(&run, "dead-letters", &[]).iter().all(|arm| arm["measured"] == 1));
+    let recovery = variants(&run, "recovery", &[]);
+    assert!(recovery.iter().all(|variant| variant["measured"] == 1), "{recovery:?}");
+    assert!(variants(&run, "dead-letters", &[]).iter().all(|variant| variant["measured"] == 1));
 }
 
 #[test]
 fn a_lease_that_outlasts_the_trial_leaves_tasks_of_killed_workers_unfinished() {
     // A worker holds a task most of the time, so at least one of six killed workers does.
     let run = run("recovery", "3", &["--set", "lease=60000"], 1);
-    let failures = arms(&run, "recovery", &[("attempts", 3.into())])[0]["failures"].as_array().unwrap().clone();
+    let failures = variants(&run, "recovery", &[("attempts", 3.into())])[0]["failures"].as_array().unwrap().clone();
     assert!(!failures.is_empty());
     assert!(failures.iter().all(|f| f["reason"].as_str().unwrap().contains("every task has ended")), "{failures:?}");
 }

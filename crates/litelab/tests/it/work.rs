@@ -14,7 +14,7 @@ fn workload(transaction: &str, more: &str) -> String {
     )
 }
 
-/// Runs ten transactions in each of six blocks, under two profiles. Returns standard output and the lines of standard
+/// Runs ten transactions in each of six rounds, under two profiles. Returns standard output and the lines of standard
 /// error.
 fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<String>) {
     std::fs::write(folder.join("w.toml"), workload).unwrap();
@@ -23,7 +23,7 @@ fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<S
          role.w = {{ run = \"one\", count = 10 }}\nvary.profile = [\"wal-normal\", \"memory-off\"]\n"
     );
     std::fs::write(folder.join("s.toml"), study).unwrap();
-    let output = run(folder, &["run", "s.toml", "-o", "s.db", "--no-calibration", "--blocks", "6"]);
+    let output = run(folder, &["run", "s.toml", "-o", "s.db", "--no-calibration", "--rounds", "6"]);
     let lines = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
     // Joined to one line, because the terminal's width may break it.
     (ends(&output, code).split_whitespace().collect::<Vec<_>>().join(" "), lines)
@@ -39,14 +39,14 @@ fn transactions_that_all_fail_end_their_scenario_with_sqlites_message() {
     let failed: Vec<_> = lines.iter().filter(|line| line.contains(said)).collect();
     // Printed once when it happens, and once as the reason for the end of the scenario.
     assert_eq!(failed.len(), 2, "{lines:#?}");
-    assert!(lines.iter().any(|line| line.starts_with("failed: 1 further trial like block 1")), "{lines:#?}");
-    assert!(lines.iter().any(|line| line.starts_with("s ended: all trials of its first block failed, so 5 blocks")));
-    assert!(!lines.iter().any(|line| line.contains("block 2/6")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("failed: 1 further trial like round 1")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("s ended: all trials of its first round failed, so 5 rounds")));
+    assert!(!lines.iter().any(|line| line.contains("round 2/6")), "{lines:#?}");
     assert_eq!(shown.matches("UNIQUE constraint").count(), 1, "{shown}");
-    assert!(shown.contains("and 1 other arm: 2 of 2 trials failed (transactions): w/one"), "{shown}");
+    assert!(shown.contains("and 1 other variant: 2 of 2 trials failed (transactions): w/one"), "{shown}");
     // A resumed run does not continue the scenario that was given up.
     let resumed = run(folder.path(), &["run", "--resume", "s.db"]);
-    assert!(!String::from_utf8_lossy(&resumed.stderr).contains("block 2/6"), "{resumed:?}");
+    assert!(!String::from_utf8_lossy(&resumed.stderr).contains("round 2/6"), "{resumed:?}");
     study_of(folder.path(), &failing, "failed_at_most = 1");
 }
 
@@ -68,7 +68,7 @@ fn work_that_did_nothing_is_the_first_thing_said() {
         let folder = tempfile::tempdir().unwrap();
         let (shown, _) = study(folder.path(), &workload(transaction, ""), "", 0);
         let (top, table) = shown.split_once("── s").unwrap();
-        assert!(top.contains("and 1 other arm: w/one did nothing in 6 of 6 trials: 60 transactions"), "{shown}");
+        assert!(top.contains("and 1 other variant: w/one did nothing in 6 of 6 trials: 60 transactions"), "{shown}");
         assert!(top.contains(what), "{shown}");
         assert_eq!(table.contains(" empty "), what.contains("empty"), "{shown}");
     }
@@ -84,10 +84,10 @@ fn an_invariant_that_every_trial_breaks_is_one_line_and_one_block() {
         "[[invariant]]\nabout = \"rows\"\nsql = \"SELECT sum(v) + abs(random() % 1000) + 1000 FROM t\"\nequals = 0\n";
     let text = workload("sql = \"UPDATE t SET v = v + 1\"", "") + invariant;
     let (shown, lines) = study(folder.path(), &text, "", 1);
-    assert_eq!(lines.iter().filter(|line| line.starts_with("failed: block")).count(), 1, "{lines:#?}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("failed: round")).count(), 1, "{lines:#?}");
     assert_eq!(shown.matches("invariant `rows`").count(), 1, "{shown}");
     assert!(shown.contains("2 of 2 trials failed (invariant)"), "{shown}");
-    assert!(!lines.iter().any(|line| line.contains("block 2/6")), "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.contains("round 2/6")), "{lines:#?}");
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn a_failed_self_check_is_a_failed_run() {
     let folder = tempfile::tempdir().unwrap();
     let text = workload("sql = \"UPDATE t SET v = random()\"", "content = [\"t\"]");
     let (shown, _) = study(folder.path(), &text, "", 1);
-    assert!(shown.contains("is not the same in all of them, nor in any other arm with the same work"), "{shown}");
-    assert!(!shown.contains("0 arms"), "{shown}");
+    assert!(shown.contains("is not the same in all of them, nor in any other variant with the same work"), "{shown}");
+    assert!(!shown.contains("0 variants"), "{shown}");
 }
 
 #[test]

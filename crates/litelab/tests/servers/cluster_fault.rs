@@ -24,7 +24,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 const CLUSTER: &str = r#"
 name = "cluster"
 title = "What is left when a node dies?"
-blocks = 1
+rounds = 1
 workload = "acknowledged"
 driver = "go:mysql"
 server = "galera"
@@ -59,7 +59,7 @@ fn a_killed_node_loses_nothing_and_comes_back() {
         let gaps: Vec<u64> = measured.result.workers.iter().map(|worker| worker.stall_ns).collect();
         assert_eq!(gaps.len(), 3);
         assert!(gaps.iter().all(|gap| *gap <= measured.result.elapsed_ns), "{gaps:?}");
-        if info.plan.arms[trial.arm].kill.is_none() {
+        if info.plan.variants[trial.variant].kill.is_none() {
             assert_eq!((committed, measured.gauges.len()), (30, 0));
             continue;
         }
@@ -83,7 +83,7 @@ fn a_killed_node_loses_nothing_and_comes_back() {
 const LOSSY: &str = r#"
 name = "lossy"
 title = "What is left of a server that does not write what it says?"
-blocks = 3
+rounds = 3
 workload = "acknowledged"
 driver = "go:mysql"
 
@@ -104,16 +104,16 @@ fn a_server_that_loses_what_it_acknowledged_is_caught() {
     let lazy = durable.replace("_commit = 1", "_commit = 0").replace("mariadb-reconnect", "lazy");
     let folder = folder(&[("lossy.toml", LOSSY), ("lazy.toml", &lazy)]);
     let dir = folder.path();
-    ends(&run(dir, &["run", "lossy.toml", "--blocks", "3", "-o", "run.db"]), 1);
+    ends(&run(dir, &["run", "lossy.toml", "--rounds", "3", "-o", "run.db"]), 1);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
     let mut caught = 0;
     for trial in &trials {
-        let arm = &info.plan.arms[trial.arm];
+        let variant = &info.plan.variants[trial.variant];
         match &trial.outcome {
             Outcome::Measured(measured) => assert!(measured.gauges["lost"] == 0.0),
             Outcome::Failed(failure) => {
-                assert_eq!((arm.profile.as_str(), failure.kind), ("lazy", FailureKind::Invariant), "{failure:?}");
+                assert_eq!((variant.profile.as_str(), failure.kind), ("lazy", FailureKind::Invariant), "{failure:?}");
                 assert!(failure.reason.starts_with("node 1: ") && failure.reason.ends_with("are lost"), "{failure:?}");
                 caught += 1;
             }

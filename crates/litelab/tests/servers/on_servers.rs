@@ -58,14 +58,14 @@ equals = "$data_rows + 5 * committed.add"
 const STUDY: &str = r#"
 name = "three"
 title = "The same work on three databases"
-blocks = 2
+rounds = 2
 workload = "work.toml"
 
 [[scenario]]
 name = "right"
 role.w = { run = ["add", "change"], workers = 1, count = 40 }
 metrics = ["throughput", "cpu", "database_size"]
-arm = [
+variant = [
     { driver = "rusqlite", profile = "wal-full" },
     { driver = "go:postgres", profile = "postgres.toml" },
     { driver = "go:mysql", profile = "mysql.toml" },
@@ -99,22 +99,22 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
     }
     let folder = folder(STUDY);
     let dir = folder.path();
-    let shown = ends(&run(dir, &["run", "three.toml", "--blocks", "2", "-o", "run.db"]), 1);
+    let shown = ends(&run(dir, &["run", "three.toml", "--rounds", "2", "-o", "run.db"]), 1);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
-    // Two blocks of three arms; the arm that violates its invariant in the first block has no second block.
+    // Two rounds of three variants; the variant that violates its invariant in the first round has no second round.
     assert_eq!(trials.len(), 7);
     let mut contents = Vec::new();
     for trial in &trials {
         match &trial.outcome {
             Outcome::Measured(m) => {
-                assert_eq!(m.on_server, trial.arm != 0);
+                assert_eq!(m.on_server, trial.variant != 0);
                 assert!(m.result.operations.iter().all(|o| o.failed == 0), "{:?}", m.result.operations);
                 contents.push(m.content["item"].clone());
             }
             // Negative control: litelab's own connection finds the violation.
             Outcome::Failed(failure) => {
-                assert_eq!((trial.arm, failure.kind), (3, FailureKind::Invariant), "{}", failure.reason);
+                assert_eq!((trial.variant, failure.kind), (3, FailureKind::Invariant), "{}", failure.reason);
                 assert!(failure.reason.contains("found 520, expected 521"), "{}", failure.reason);
             }
         }
@@ -140,19 +140,22 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
 }
 
 #[test]
-fn a_server_that_is_not_installed_costs_its_own_arms_only() {
+fn a_server_that_is_not_installed_costs_its_own_variants_only() {
     let elsewhere = ["/usr/sbin", "/usr/local/sbin", "/usr/libexec"];
     if !built() || elsewhere.iter().any(|f| Path::new(f).join("mariadb-install-db").exists()) {
         return;
     }
     let alone = STUDY.replace("    { driver = \"go:postgres\", profile = \"postgres.toml\" },\n", "");
     let folder = folder(alone.split("[[scenario]]\nname = \"wrong\"").next().unwrap());
-    let output = litelab(folder.path(), &["run", "three.toml", "--blocks", "2", "-o", "run.db"])
+    let output = litelab(folder.path(), &["run", "three.toml", "--rounds", "2", "-o", "run.db"])
         .env("PATH", "/nowhere")
         .output()
         .unwrap();
     let shown = ends(&output, 0);
-    assert!(shown.contains("1 arm skipped: mariadb is not installed") && shown.contains("mariadb-server"), "{shown}");
+    assert!(
+        shown.contains("1 variant skipped: mariadb is not installed") && shown.contains("mariadb-server"),
+        "{shown}"
+    );
     let (info, trials) = trials(&folder.path().join("run.db"));
     assert_eq!((trials.len(), info.servers.len()), (2, 0));
     nothing_is_left(folder.path());
@@ -167,10 +170,10 @@ fn an_interrupted_run_leaves_no_server_and_goes_on() {
                  driver = 'go:postgres'\nrole.w = { run = 'add', workers = 2, for = '2s' }\n";
     let folder = folder(study);
     let dir = folder.path();
-    let arguments = ["run", "three.toml", "--blocks", "2", "-o", "run.db", "--no-calibration"];
+    let arguments = ["run", "three.toml", "--rounds", "2", "-o", "run.db", "--no-calibration"];
     let mut child = litelab(dir, &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.contains("block 1/2 stored")), "its first block is done");
+    assert!(lines.any(|line| line.contains("round 1/2 stored")), "its first round is done");
     assert!(processes(dir) > 0, "its server runs");
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();

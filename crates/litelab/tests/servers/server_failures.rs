@@ -48,11 +48,11 @@ fn each(test: impl Fn(&str, Kind, &str) + Sync) {
     });
 }
 
-/// A study of one arm with `blocks` blocks.
-fn folder(driver: &str, role: &str, blocks: u32) -> tempfile::TempDir {
+/// A study of one variant with `rounds` rounds.
+fn folder(driver: &str, role: &str, rounds: u32) -> tempfile::TempDir {
     let folder = open_folder();
     let study = format!(
-        "name = 'failing'\ntitle = '?'\nblocks = {blocks}\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+        "name = 'failing'\ntitle = '?'\nblocks = {rounds}\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
          driver = '{driver}'\nrole.w = {{ run = 'add', {role} }}\n"
     );
     std::fs::write(folder.path().join("work.toml"), WORKLOAD).unwrap();

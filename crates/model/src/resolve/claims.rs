@@ -1,15 +1,15 @@
-//! Resolution of claims and findings: their arms and bounds.
+//! Resolution of claims and findings: their variants and bounds.
 
 use indexmap::IndexMap;
 
-use super::{Context, arms};
+use super::{Context, variants};
 use crate::claim::{Claim, Finding, FindingValue};
 use crate::error::{ModelError, unknown};
 use crate::metric::Metric;
 use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use crate::quantity::{Quantity, Scalar, with_unit};
 
-/// Claims whose scenarios are in the plan, and the names of the claims whose arms `--quick` omits.
+/// Claims whose scenarios are in the plan, and the names of the claims whose variants `--quick` omits.
 pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPlan>, Vec<String>), ModelError> {
     let (mut out, mut left_out): (Vec<ClaimPlan>, Vec<String>) = Default::default();
     for (at, claim) in context.study.claims.iter().enumerate() {
@@ -34,7 +34,7 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
     if claim.at_least.is_none() && claim.at_most.is_none() {
         return Err("it needs `at_least` or `at_most`: without a bound nothing could contradict it".into());
     }
-    let arm = find(context, plan, &claim.scenario, &claim.arm)?;
+    let variant = find(context, plan, &claim.scenario, &claim.variant)?;
     let against = match &claim.against {
         Some(selector) => {
             let scenario = claim.against_scenario.as_ref().unwrap_or(&claim.scenario);
@@ -43,9 +43,11 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
         None => None,
     };
     // `--only` or `--quick` can omit one of them.
-    let (Some(arm), Some(against)) = (arm, against.map_or(Some(None), |a| a.map(Some))) else { return Ok(None) };
-    if against == Some(arm) {
-        return Err("it compares an arm with itself".into());
+    let (Some(variant), Some(against)) = (variant, against.map_or(Some(None), |a| a.map(Some))) else {
+        return Ok(None);
+    };
+    if against == Some(variant) {
+        return Err("it compares a variant with itself".into());
     }
     let (at_least, at_most) = (bound(claim.at_least.as_ref())?, bound(claim.at_most.as_ref())?);
     if let (Some(low), Some(high)) = (at_least, at_most)
@@ -59,7 +61,7 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
         published: claim.published.clone(),
         note: claim.note.clone(),
         metric,
-        arm,
+        variant,
         against,
         at_least,
         at_most,
@@ -75,40 +77,40 @@ pub(super) fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> 
         .transpose()
 }
 
-/// The plan's index of an arm of a scenario; `None` if the command line omits the scenario or replaces its drivers, or
-/// if `--quick` omits the arm.
+/// The plan's index of a variant of a scenario; `None` if the command line omits the scenario or replaces its drivers, or
+/// if `--quick` omits the variant.
 fn find(
     context: &Context<'_>,
     plan: &Plan,
     scenario: &str,
     selector: &IndexMap<String, Scalar>,
 ) -> Result<Option<usize>, String> {
-    let Some(indices) = arms_of(context, plan, scenario)? else { return Ok(None) };
+    let Some(indices) = variants_of(context, plan, scenario)? else { return Ok(None) };
     let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return Ok(None) };
     let real: Vec<_> =
-        plan.arms[*first..=*last].iter().filter(|a| !a.dimensions.contains_key(super::AA)).cloned().collect();
-    match arms::select(&real, selector) {
+        plan.variants[*first..=*last].iter().filter(|a| !a.dimensions.contains_key(super::AA)).cloned().collect();
+    match variants::select(&real, selector) {
         Ok(at) => Ok(Some(first + at)),
         Err(_) if context.options.quick && is_in_full(context, scenario, selector) => Ok(None),
-        // With other drivers there can be no such arm, or several.
+        // With other drivers there can be no such variant, or several.
         Err(_) if !context.options.drivers.is_empty() => Ok(None),
         Err(e) => Err(format!("scenario `{scenario}`: {e}")),
     }
 }
 
-/// Whether exactly one arm of the scenario matches without `--quick`.
+/// Whether exactly one variant of the scenario matches without `--quick`.
 fn is_in_full(context: &Context<'_>, scenario: &str, selector: &IndexMap<String, Scalar>) -> bool {
     let Some(found) = context.study.scenarios.iter().find(|s| s.name == scenario) else { return false };
-    let full = arms::combinations(&super::defaults::inherit(context.study, found), None);
-    full.is_ok_and(|all| all.iter().filter(|dimensions| arms::matches(dimensions, selector)).count() == 1)
+    let full = variants::combinations(&super::defaults::inherit(context.study, found), None);
+    full.is_ok_and(|all| all.iter().filter(|dimensions| variants::matches(dimensions, selector)).count() == 1)
 }
 
-pub(super) fn arms_of(context: &Context<'_>, plan: &Plan, scenario: &str) -> Result<Option<Vec<usize>>, String> {
+pub(super) fn variants_of(context: &Context<'_>, plan: &Plan, scenario: &str) -> Result<Option<Vec<usize>>, String> {
     if !context.study.scenarios.iter().any(|s| s.name == scenario) {
         return Err(unknown("scenario", scenario, context.study.scenarios.iter().map(|s| s.name.as_str())));
     }
     let Some(index) = plan.scenarios.iter().position(|s| s.name == scenario) else { return Ok(None) };
-    Ok(Some((0..plan.arms.len()).filter(|&i| plan.arms[i].scenario == index).collect()))
+    Ok(Some((0..plan.variants.len()).filter(|&i| plan.variants[i].scenario == index).collect()))
 }
 
 /// Findings whose scenarios are in the plan.
@@ -145,27 +147,31 @@ fn finding_plan(context: &Context<'_>, finding: &Finding, plan: &Plan) -> Result
 fn finding_value(context: &Context<'_>, value: &FindingValue, plan: &Plan) -> Result<Option<FindingValuePlan>, String> {
     let metric: Metric = value.metric.parse()?;
     if let Some(dimension) = &value.best {
-        let Some(indices) = arms_of(context, plan, &value.scenario)? else { return Ok(None) };
-        let arms: Vec<usize> = indices
+        let Some(indices) = variants_of(context, plan, &value.scenario)? else { return Ok(None) };
+        let variants: Vec<usize> = indices
             .into_iter()
-            .filter(|&i| arms::matches(&plan.arms[i].dimensions, &value.arm))
-            .filter(|&i| !plan.arms[i].dimensions.contains_key(super::AA))
+            .filter(|&i| variants::matches(&plan.variants[i].dimensions, &value.variant))
+            .filter(|&i| !plan.variants[i].dimensions.contains_key(super::AA))
             .collect();
-        if arms.len() < 2 {
-            return Err(format!("`best` needs several arms, and {} have {}", arms.len(), arms::describe(&value.arm)));
+        if variants.len() < 2 {
+            return Err(format!(
+                "`best` needs several variants, and {} have {}",
+                variants.len(),
+                variants::describe(&value.variant)
+            ));
         }
-        if let Some(arm) = arms.iter().find(|&&i| !plan.arms[i].dimensions.contains_key(dimension)) {
-            let known = plan.arms[*arm].dimensions.keys();
+        if let Some(variant) = variants.iter().find(|&&i| !plan.variants[i].dimensions.contains_key(dimension)) {
+            let known = plan.variants[*variant].dimensions.keys();
             return Err(unknown("dimension", dimension, known.map(String::as_str)));
         }
-        return Ok(Some(FindingValuePlan::Best { metric, arms, dimension: dimension.clone() }));
+        return Ok(Some(FindingValuePlan::Best { metric, variants, dimension: dimension.clone() }));
     }
-    let Some(arm) = find(context, plan, &value.scenario, &value.arm)? else { return Ok(None) };
+    let Some(variant) = find(context, plan, &value.scenario, &value.variant)? else { return Ok(None) };
     match &value.against {
-        None => Ok(Some(FindingValuePlan::Value { metric, arm })),
+        None => Ok(Some(FindingValuePlan::Value { metric, variant })),
         Some(selector) => Ok(find(context, plan, &value.scenario, selector)?.map(|against| FindingValuePlan::Ratio {
             metric,
-            arm,
+            variant,
             against,
         })),
     }

@@ -1,8 +1,8 @@
-//! Resolution of crossovers: their arms.
+//! Resolution of crossovers: their variants.
 
 use indexmap::IndexMap;
 
-use super::{Context, arms, claims};
+use super::{Context, claims, variants};
 use crate::crossover::{Crossover, CrossoverPlan, LinePlan};
 use crate::error::{ModelError, unknown};
 use crate::metric::Metric;
@@ -32,17 +32,18 @@ fn one(
     plan: &Plan,
 ) -> Result<Option<CrossoverPlan>, String> {
     let metrics: Vec<Metric> = crossover.metrics.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
-    let Some(indices) = claims::arms_of(context, plan, scenario)? else { return Ok(None) };
+    let Some(indices) = claims::variants_of(context, plan, scenario)? else { return Ok(None) };
     let line = |selector: &IndexMap<String, Scalar>| {
         line(plan, &indices, &crossover.over, selector).map_err(|e| format!("scenario `{scenario}`: {e}"))
     };
     let base = line(&crossover.base)?;
     let others = crossover.others.iter().map(line).collect::<Result<Vec<_>, _>>()?;
-    if others.iter().any(|other| other.arms == base.arms) {
-        return Err(format!("scenario `{scenario}`: {} is compared with itself", arms::describe(&crossover.base)));
+    if others.iter().any(|other| other.variants == base.variants) {
+        return Err(format!("scenario `{scenario}`: {} is compared with itself", variants::describe(&crossover.base)));
     }
     // `--quick` can leave fewer values in one of two lines.
-    let shared = |other: &LinePlan| base.arms.iter().filter(|(at, _)| other.arms.iter().any(|(o, _)| o == at)).count();
+    let shared =
+        |other: &LinePlan| base.variants.iter().filter(|(at, _)| other.variants.iter().any(|(o, _)| o == at)).count();
     let few = others.iter().map(shared).min().unwrap_or_default();
     match (few >= 2, context.options.quick, plan.scenarios.iter().position(|s| s.name == scenario)) {
         (true, _, Some(scenario)) => {
@@ -56,33 +57,34 @@ fn one(
 }
 
 fn line(plan: &Plan, indices: &[usize], over: &str, selector: &IndexMap<String, Scalar>) -> Result<LinePlan, String> {
-    let real = || indices.iter().map(|i| (*i, &plan.arms[*i])).filter(|(_, a)| !a.dimensions.contains_key(super::AA));
+    let real =
+        || indices.iter().map(|i| (*i, &plan.variants[*i])).filter(|(_, a)| !a.dimensions.contains_key(super::AA));
     for name in selector.keys().map(String::as_str).chain([over]) {
-        if !real().any(|(_, arm)| arm.dimensions.contains_key(name)) {
-            let known = arms::dimension_names(&real().map(|(_, a)| a.dimensions.clone()).collect::<Vec<_>>());
+        if !real().any(|(_, variant)| variant.dimensions.contains_key(name)) {
+            let known = variants::dimension_names(&real().map(|(_, a)| a.dimensions.clone()).collect::<Vec<_>>());
             return Err(unknown("dimension", name, known.iter().map(String::as_str)));
         }
     }
     if selector.contains_key(over) {
-        return Err(format!("`{over}` is what grows: leave it out of {}", arms::describe(selector)));
+        return Err(format!("`{over}` is what grows: leave it out of {}", variants::describe(selector)));
     }
     let mut found: Vec<(u32, usize)> = Vec::new();
-    for (index, arm) in real().filter(|(_, arm)| arms::matches(&arm.dimensions, selector)) {
-        let Some(value) = arm.dimensions.get(over) else { continue };
+    for (index, variant) in real().filter(|(_, variant)| variants::matches(&variant.dimensions, selector)) {
+        let Some(value) = variant.dimensions.get(over) else { continue };
         let at = match value {
             Scalar::Integer(n) => u32::try_from(*n).ok().filter(|n| *n >= 1),
             _ => None,
         };
         let at = at.ok_or_else(|| format!("`{over}` is `{value}`: it must be a whole number of at least 1"))?;
         if found.iter().any(|(other, _)| *other == at) {
-            return Err(format!("several arms have {} at {over}={at}: name one", arms::describe(selector)));
+            return Err(format!("several variants have {} at {over}={at}: name one", variants::describe(selector)));
         }
         found.push((at, index));
     }
     if found.is_empty() {
-        return Err(format!("no arm has {}", arms::describe(selector)));
+        return Err(format!("no variant has {}", variants::describe(selector)));
     }
     let label = selector.values().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     found.sort_unstable();
-    Ok(LinePlan { label, arms: found })
+    Ok(LinePlan { label, variants: found })
 }

@@ -12,7 +12,7 @@ use crate::quantity::{Quantity, Scalar, Vars};
 use crate::workload::Workload;
 
 /// The schema and the data of a workload for SQLite, without a study. `name` is a built-in workload or a path, `schema` a
-/// variant of its schema, `rows` stands in the place of `data.rows`, `vars` in the place of its own variables.
+/// alternative of its schema, `rows` stands in the place of `data.rows`, `vars` in the place of its own variables.
 ///
 /// # Errors
 /// When there is no such workload, variant or variable, or when it has no rows.
@@ -91,13 +91,17 @@ pub(super) fn data(
 /// The schema of a workload; `variant` is one of its own, or `default`.
 pub(super) fn schema(
     workload: &Workload,
-    variant: Option<&str>,
+    alternative: Option<&str>,
     (vars, dialect): (&Vars, Dialect),
 ) -> Result<String, String> {
-    let sql = match variant {
+    let sql = match alternative {
         None | Some("default") => &workload.schema.sql,
-        Some(name) => workload.schema.variant.get(name).ok_or_else(|| {
-            unknown("schema variant", name, workload.schema.variant.keys().map(String::as_str).chain(["default"]))
+        Some(name) => workload.schema.alternative.get(name).ok_or_else(|| {
+            unknown(
+                "alternative schema",
+                name,
+                workload.schema.alternative.keys().map(String::as_str).chain(["default"]),
+            )
         })?,
     };
     sql.of(dialect)

@@ -11,7 +11,7 @@ pub(super) fn inherit(study: &Study, scenario: &Scenario) -> Scenario {
     macro_rules! from_study {
         ($($key:ident),*) => { $(if out.$key.is_none() { out.$key.clone_from(&study.$key); })* };
     }
-    from_study!(workload, driver, executor, access, profile, prepare, location, schema, server, databases, begin);
+    from_study!(workload, driver, executor, sharing, profile, prepare, location, schema, server, databases, begin);
     from_study!(runtime_threads, warmup, data_rows, failed_at_most);
     if out.metrics.is_empty() {
         out.metrics.clone_from(&study.metrics);
@@ -39,7 +39,7 @@ fn states(scenario: &Scenario, dimension: &str) -> bool {
     let stated = match dimension {
         "driver" => scenario.driver.is_some(),
         "executor" => scenario.executor.is_some(),
-        "access" => scenario.access.is_some(),
+        "sharing" => scenario.sharing.is_some(),
         "profile" => scenario.profile.is_some(),
         "prepare" => scenario.prepare.is_some(),
         "location" => scenario.location.is_some(),

@@ -11,7 +11,7 @@ use crate::workload::{Invariant, Workload};
 /// Counts that an invariant can refer to.
 pub const COUNTS: [&str; 5] = ["committed", "empty", "failed", "rows", "verified"];
 
-/// The invariants of an arm: those of the scenario if it has any, otherwise those of the workload.
+/// The invariants of a variant: those of the scenario if it has any, otherwise those of the workload.
 pub(super) fn invariants(
     workload: &Workload,
     own: &[Invariant],
@@ -31,7 +31,7 @@ pub(super) fn invariants(
     Ok(plans)
 }
 
-/// The arm that invariants are resolved for.
+/// The variant that invariants are resolved for.
 struct Checked<'a> {
     workload: &'a Workload,
     used: &'a [String],
@@ -41,7 +41,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    /// Resolves one invariant; `None` if it does not apply to this arm.
+    /// Resolves one invariant; `None` if it does not apply to this variant.
     fn invariant(&self, invariant: &Invariant) -> Result<Option<InvariantPlan>, String> {
         for name in &invariant.when {
             self.known(name)?;
@@ -65,7 +65,7 @@ impl Checked<'_> {
                     return Err(unknown("count", count, COUNTS));
                 }
                 self.known(transaction)?;
-                // A count of a transaction that this arm does not run is 0, not an error.
+                // A count of a transaction that this variant does not run is 0, not an error.
                 relevant &= invariant.when.is_empty() || self.used.iter().any(|u| u == transaction);
             }
             // Counts remain names; variables are substituted now.

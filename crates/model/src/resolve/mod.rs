@@ -1,7 +1,5 @@
 //! Resolution of a study into a plan: inheritance, defaults, variables and expressions.
 
-mod arm;
-mod arms;
 mod claims;
 mod conditions;
 mod crossovers;
@@ -11,6 +9,8 @@ mod invariants;
 mod profiles;
 mod roles;
 mod transactions;
+mod variant;
+mod variants;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,8 +35,8 @@ pub use profiles::{Checked as CheckedProfile, check as check_profile};
 pub struct Options {
     /// Whether the study is resolved with the changes of its `quick` tables.
     pub quick: bool,
-    /// Number of blocks of every scenario, even if its intervals need more; default: that of the study.
-    pub blocks: Option<u32>,
+    /// Number of rounds of every scenario, even if its intervals need more; default: that of the study.
+    pub rounds: Option<u32>,
     /// Seed of all generated values; default: 1.
     pub seed: Option<u64>,
     /// Names of the scenarios to resolve; default: all.
@@ -48,13 +48,13 @@ pub struct Options {
     /// SQL dialect by driver, under each name of the driver (`postgres`, `go:postgres`); default for a missing driver:
     /// SQLite.
     pub dialects: BTreeMap<String, Dialect>,
-    /// Whether the baseline of every scenario runs a second time, as an additional arm.
+    /// Whether the baseline of every scenario runs a second time, as an additional variant.
     pub aa: bool,
     /// Queries a SQLite for the effect of a refused value, to explain it in the error message.
     pub tried: Option<Try>,
 }
 
-/// Name of the dimension that distinguishes the second of two identical arms.
+/// Name of the dimension that distinguishes the second of two identical variants.
 pub const AA: &str = "aa";
 
 /// The study with the directory of its files, its options, and its name for errors.
@@ -101,7 +101,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         seed: options.seed.unwrap_or(1),
         tolerance: study.tolerance,
         scenarios: Vec::new(),
-        arms: Vec::new(),
+        variants: Vec::new(),
         claims: Vec::new(),
         left_out: Vec::new(),
         findings: Vec::new(),
@@ -124,10 +124,10 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
     plan.crossovers = crossovers::crossovers(&context, &plan)?;
-    // `--blocks` is allowed to set fewer.
-    if options.blocks.is_none() {
+    // `--rounds` is allowed to set fewer.
+    if options.rounds.is_none() {
         for index in 0..plan.scenarios.len() {
-            plan.scenarios[index].blocks = plan.scenarios[index].blocks.max(plan.least_blocks(index));
+            plan.scenarios[index].rounds = plan.scenarios[index].rounds.max(plan.least_blocks(index));
         }
     }
     Ok(plan)
@@ -140,14 +140,14 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     let place = workload_text.directory.as_deref();
     let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
     let vars = variables(context, scenario, &workload)?;
-    let mut combinations = arms::combinations(scenario, quick).map_err(|e| context.scenario_error(scenario, e))?;
+    let mut combinations = variants::combinations(scenario, quick).map_err(|e| context.scenario_error(scenario, e))?;
     let put_on = &context.options.drivers;
     let mut scenario = std::borrow::Cow::Borrowed(scenario);
     if let [only] = put_on.as_slice() {
         scenario.to_mut().driver = Some(only.clone());
     }
     let scenario = &*scenario;
-    arms::put_on(&mut combinations, put_on);
+    variants::put_on(&mut combinations, put_on);
     let mut metrics = Vec::new();
     for name in &scenario.metrics {
         metrics.push(name.parse::<Metric>().map_err(|e| context.scenario_error(scenario, e))?);
@@ -169,18 +169,21 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     if let Some(name) = unheard {
         return Err(context.scenario_error(scenario, unknown("transaction", name, known)));
     }
-    let first = plan.arms.len();
+    let first = plan.variants.len();
     let index = plan.scenarios.len();
     for dimensions in &combinations {
-        let arm = arm::resolve(context, scenario, (&workload, place), &vars, dimensions, index).map_err(|e| {
-            let label = dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ");
-            match (e, label.is_empty()) {
-                (arm::ArmError::File(e), _) => e,
-                (arm::ArmError::Here(e), true) => context.scenario_error(scenario, e),
-                (arm::ArmError::Here(e), false) => context.scenario_error(scenario, format!("arm {label}: {e}")),
-            }
-        })?;
-        plan.arms.push(arm);
+        let variant =
+            variant::resolve(context, scenario, (&workload, place), &vars, dimensions, index).map_err(|e| {
+                let label = dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ");
+                match (e, label.is_empty()) {
+                    (variant::VariantError::File(e), _) => e,
+                    (variant::VariantError::Here(e), true) => context.scenario_error(scenario, e),
+                    (variant::VariantError::Here(e), false) => {
+                        context.scenario_error(scenario, format!("variant {label}: {e}"))
+                    }
+                }
+            })?;
+        plan.variants.push(variant);
     }
     let baseline = match &scenario.baseline {
         None => first,
@@ -188,41 +191,42 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
         Some(selector) if !put_on.is_empty() => {
             let mut selector = selector.clone();
             selector.shift_remove("driver");
-            plan.arms[first..]
+            plan.variants[first..]
                 .iter()
-                .position(|arm| arms::matches(&arm.dimensions, &selector))
+                .position(|variant| variants::matches(&variant.dimensions, &selector))
                 .map_or(first, |at| first + at)
         }
         Some(selector) => {
             first
-                + arms::select(&plan.arms[first..], selector)
+                + variants::select(&plan.variants[first..], selector)
                     .map_err(|e| context.scenario_error(scenario, format!("baseline: {e}")))?
         }
     };
-    let mut dimensions = arms::dimension_names(&combinations);
+    let mut dimensions = variants::dimension_names(&combinations);
     if let Some(name) = &scenario.usl {
-        arms::check_usl(&plan.arms[first..], name, &dimensions).map_err(|e| context.scenario_error(scenario, e))?;
+        variants::check_usl(&plan.variants[first..], name, &dimensions)
+            .map_err(|e| context.scenario_error(scenario, e))?;
     }
     if context.options.aa {
-        let mut twin = plan.arms[baseline].clone();
+        let mut twin = plan.variants[baseline].clone();
         twin.dimensions.insert(AA.into(), Scalar::Text("twin".into()));
-        plan.arms.push(twin);
+        plan.variants.push(twin);
         dimensions.push(AA.into());
     }
-    let blocks = context
+    let rounds = context
         .options
-        .blocks
-        .or(quick.and_then(|q| q.blocks))
-        .or(context.study.quick.as_ref().filter(|_| context.options.quick).and_then(|q| q.blocks))
-        .or(scenario.blocks)
-        .unwrap_or(context.study.blocks);
-    if !(1..=10_000).contains(&blocks) {
-        return Err(context.scenario_error(scenario, format!("blocks is {blocks}: allowed is 1 to 10000")));
+        .rounds
+        .or(quick.and_then(|q| q.rounds))
+        .or(context.study.quick.as_ref().filter(|_| context.options.quick).and_then(|q| q.rounds))
+        .or(scenario.rounds)
+        .unwrap_or(context.study.rounds);
+    if !(1..=10_000).contains(&rounds) {
+        return Err(context.scenario_error(scenario, format!("rounds is {rounds}: allowed is 1 to 10000")));
     }
     plan.scenarios.push(ScenarioPlan {
         name: scenario.name.clone(),
         question: scenario.question.clone(),
-        blocks,
+        rounds,
         dimensions,
         baseline,
         metrics,

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Retry};
 
-use super::arms::Choice;
+use super::variants::Choice;
 use crate::error::ModelError;
 use crate::library::Text;
 use crate::pragma::{self, PragmaValue, Try};
@@ -44,19 +44,19 @@ pub fn check(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Check
     Ok(Checked { settings: settings(profile, text, tried)?.finish(), retry: retry(profile, text, profile.dialect)? })
 }
 
-/// Checks the profile of an arm, in which the dimensions `pragma.NAME` and `setting.NAME` replace the profile's values.
+/// Checks the profile of a variant, in which the dimensions `pragma.NAME` and `setting.NAME` replace the profile's values.
 ///
 /// New settings come last. A profile without settings applies to every database.
 ///
 /// # Errors
 /// The errors of [`check`], and those of profiles, dimensions and databases that do not match.
-pub(super) fn of_arm(
+pub(super) fn of_variant(
     profile: &Profile,
     text: &Text,
     choice: &Choice,
     dialect: Dialect,
     tried: Option<Try>,
-) -> Result<Checked, super::arm::ArmError> {
+) -> Result<Checked, super::variant::VariantError> {
     let mut profile = std::borrow::Cow::Borrowed(profile);
     if profile.is_free() {
         profile.to_mut().dialect = dialect;

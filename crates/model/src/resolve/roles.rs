@@ -2,7 +2,7 @@
 
 use litelab_protocol::{Arrivals, Load, Order, Role, Step, Until};
 
-use super::arms::Choice;
+use super::variants::Choice;
 use crate::error::unknown;
 use crate::quantity::{Quantity, Vars};
 use crate::study::{RoleSpec, Scenario};
@@ -10,7 +10,7 @@ use crate::workload::Workload;
 
 /// Shortest and longest default warm-up in milliseconds.
 const WARMUP_MS: std::ops::RangeInclusive<u64> = 100..=2_000;
-/// Limit of the workers of an arm. A larger number exceeds what any machine can serve and is most likely a typing
+/// Limit of the workers of a variant. A larger number exceeds what any machine can serve and is most likely a typing
 /// error.
 pub(super) const MAX_WORKERS: i64 = 4096;
 
@@ -32,7 +32,7 @@ pub(super) fn resolve(
         let workers = choice.workers.get(name).or(spec.workers.as_ref());
         let workers =
             workers.map_or(Ok(1), |q| q.integer(vars, 0, MAX_WORKERS)).map_err(|e| here(format!("workers: {e}")))?;
-        // A role without workers is not part of this arm (0 readers and 100 writers).
+        // A role without workers is not part of this variant (0 readers and 100 writers).
         if workers == 0 {
             continue;
         }

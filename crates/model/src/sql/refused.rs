@@ -1,5 +1,5 @@
 //! Refusal of statements in a workload's transaction: those that begin or end a transaction, which the runner does, and
-//! those that change a setting, after which an arm would differ from its displayed settings.
+//! those that change a setting, after which a variant would differ from its displayed settings.
 
 use litelab_protocol::Dialect;
 use litelab_protocol::sql::{Token, tokens};

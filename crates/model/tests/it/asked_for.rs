@@ -17,7 +17,7 @@ fn measured(metrics: &str, rest: &str) -> (u64, bool) {
     let text = Text { file: "x.toml".into(), directory: None, toml };
     let study: Study = library::parse(&text).unwrap();
     let plan = resolve::resolve(&study, &text, &Options::default()).unwrap();
-    let trial = |scenario: usize| &plan.arms.iter().find(|arm| arm.scenario == scenario).unwrap().trial;
+    let trial = |scenario: usize| &plan.variants.iter().find(|variant| variant.scenario == scenario).unwrap().trial;
     assert_eq!(trial(1).probe_ms, 100, "what is asked of one scenario is not of another");
     (trial(0).probe_ms, trial(0).transactions.iter().all(|t| t.timed_rows))
 }

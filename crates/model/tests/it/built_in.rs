@@ -24,7 +24,7 @@ fn every_study_resolves_at_both_scales() {
             let options = Options { quick, aa: true, dialects: dialects(), ..Options::default() };
             let plan = resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(plan.study, name);
-            assert!(plan.arms.len() > plan.scenarios.len(), "{name}: an A/A arm for each scenario");
+            assert!(plan.variants.len() > plan.scenarios.len(), "{name}: an A/A variant for each scenario");
             assert_eq!(plan.claims.len() + plan.left_out.len(), study.claims.len());
             assert!(quick || plan.left_out.is_empty(), "{name}: {:?}", plan.left_out);
             assert_eq!(plan.findings.len(), study.findings.len());

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
 use litelab_model::condition::KillPlan;
-use litelab_model::plan::{Arm, InvariantPlan};
+use litelab_model::plan::{InvariantPlan, Variant};
 use litelab_model::{Options, Plan, Scalar, library, resolve};
 use litelab_protocol::{Arrivals, Load};
 
@@ -56,8 +56,8 @@ fn text(value: &str) -> Scalar {
     Scalar::Text(value.into())
 }
 
-fn pragmas(arm: &Arm) -> Vec<(&str, String)> {
-    arm.settings.iter().map(|setting| (setting.name.as_str(), setting.value.clone())).collect()
+fn pragmas(variant: &Variant) -> Vec<(&str, String)> {
+    variant.settings.iter().map(|setting| (setting.name.as_str(), setting.value.clone())).collect()
 }
 
 #[test]
@@ -74,36 +74,36 @@ fn a_pragma_dimension_takes_the_place_of_the_profiles_and_a_new_one_comes_last()
             .map(|(name, value)| (name, value.to_owned()))
             .to_vec()
     };
-    assert_eq!(plan.arms.len(), 2);
-    assert_eq!(pragmas(&plan.arms[0]), expected("off"));
-    assert_eq!(pragmas(&plan.arms[1]), expected("full"));
+    assert_eq!(plan.variants.len(), 2);
+    assert_eq!(pragmas(&plan.variants[0]), expected("off"));
+    assert_eq!(pragmas(&plan.variants[1]), expected("full"));
     // The settings sent to the runner and those read back follow in the same order.
-    for arm in &plan.arms {
-        let told: Vec<&str> = arm.trial.connection.settings.iter().map(|p| p.name.as_str()).collect();
+    for variant in &plan.variants {
+        let told: Vec<&str> = variant.trial.connection.settings.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(told, ["busy_timeout", "journal_mode", "synchronous", "cache_size"]);
-        assert!(arm.trial.connection.read_back.contains(&"cache_size".to_owned()));
+        assert!(variant.trial.connection.read_back.contains(&"cache_size".to_owned()));
     }
-    assert_ne!(plan.arms[0].trial.connection.settings, plan.arms[1].trial.connection.settings);
-    assert_eq!(plan.arms[0].dimensions["pragma.synchronous"], text("OFF"));
+    assert_ne!(plan.variants[0].trial.connection.settings, plan.variants[1].trial.connection.settings);
+    assert_eq!(plan.variants[0].dimensions["pragma.synchronous"], text("OFF"));
     assert_eq!(plan.scenarios[0].dimensions, ["pragma.synchronous", "pragma.cache_size"]);
     // Without the dimension the profile has the values of its file.
     let plain = resolved(&[BY_TIME, "profile = \"wal-normal\""]).unwrap();
-    assert_eq!(pragmas(&plain.arms[0])[2], ("synchronous", "normal".to_owned()));
-    assert_eq!(plain.arms[0].settings.len(), 3);
+    assert_eq!(pragmas(&plain.variants[0])[2], ("synchronous", "normal".to_owned()));
+    assert_eq!(plain.variants[0].settings.len(), 3);
 }
 
 #[test]
-fn an_arm_may_have_options_of_its_own() {
+fn an_variant_may_have_options_of_its_own() {
     let plan = resolved(&[
         BY_TIME,
         "options = { cache = 1, size = \"$size\" }",
         "vars = { size = 4, other = \"far\" }",
         "vary.\"option.cache\" = [2, true]",
-        "arm = [{ size = 5 }, { \"option.place\" = \"$other\" }]",
+        "variant = [{ size = 5 }, { \"option.place\" = \"$other\" }]",
     ])
     .unwrap();
     let options: Vec<String> =
-        plan.arms.iter().map(|arm| serde_json::to_string(&arm.trial.connection.options).unwrap()).collect();
+        plan.variants.iter().map(|variant| serde_json::to_string(&variant.trial.connection.options).unwrap()).collect();
     let expected = [
         r#"{"cache":2,"size":4}"#,
         r#"{"cache":true,"size":4}"#,
@@ -135,19 +135,19 @@ fn a_pragma_dimension_is_checked_like_a_profile() {
         &["profile `wal-normal` with `pragma.page_size`", "put page_size first"],
     );
     let alone = [BY_TIME, "profile = \"as-it-comes\"", &vary("page_size", "8192")];
-    assert_eq!(pragmas(&resolved(&alone).unwrap().arms[0]).last().unwrap().0, "page_size");
+    assert_eq!(pragmas(&resolved(&alone).unwrap().variants[0]).last().unwrap().0, "page_size");
 }
 
 #[test]
 fn a_search_makes_its_role_one_of_arrivals() {
     let search = format!("search = {{ rate = \"w\", from = 50, {HOLDS} }}");
     let plan = resolved(&[BY_TIME, &search]).unwrap();
-    let arm = &plan.arms[0];
-    let found = arm.search.as_ref().unwrap();
+    let variant = &plan.variants[0];
+    let found = variant.search.as_ref().unwrap();
     assert_eq!((found.role.as_str(), found.from, found.factor, found.precision), ("w", 50.0, 2.0, 0.1));
     assert_eq!((found.repeats, found.holds.len()), (3, 1));
     assert_eq!((found.holds[0].metric.to_string().as_str(), found.holds[0].at_most), ("response_p99", Some(5e6)));
-    assert_eq!(arm.trial.roles[0].load, Load::Open { rate: 50.0, arrivals: Arrivals::Poisson });
+    assert_eq!(variant.trial.roles[0].load, Load::Open { rate: 50.0, arrivals: Arrivals::Poisson });
     // The role's own rate only determines the distribution of arrivals.
     let role = "role.w = { run = \"insert\", for = \"1s\", rate = 7, arrivals = \"constant\" }";
     let stated =
@@ -155,12 +155,15 @@ fn a_search_makes_its_role_one_of_arrivals() {
     let more =
         ["search.precision = 0.25", "search.repeats = 5", "search.holds = [{ metric = \"errors\", at_most = 0 }]"];
     let plan = resolved(&[&stated[..], &more[..]].concat()).unwrap();
-    let found = plan.arms[0].search.as_ref().unwrap();
+    let found = plan.variants[0].search.as_ref().unwrap();
     assert_eq!((found.from, found.factor, found.precision, found.repeats), (40.0, 1.5, 0.25, 5));
-    assert_eq!(plan.arms[0].trial.roles[0].load, Load::Open { rate: 40.0, arrivals: Arrivals::Constant });
+    assert_eq!(plan.variants[0].trial.roles[0].load, Load::Open { rate: 40.0, arrivals: Arrivals::Constant });
     // Without a search the role is unchanged.
     let plain = resolved(&[BY_TIME]).unwrap();
-    assert_eq!((&plain.arms[0].search, &plain.arms[0].trial.roles[0].load), (&None, &Load::Closed { think_us: 0 }));
+    assert_eq!(
+        (&plain.variants[0].search, &plain.variants[0].trial.roles[0].load),
+        (&None, &Load::Closed { think_us: 0 })
+    );
 }
 
 #[test]
@@ -232,13 +235,13 @@ fn a_kill_is_resolved_and_counted_for_invariants() {
     let survive = "invariant = [{ sql = \"SELECT count(*) FROM t\", at_most = \"committed.insert + 10 * $killed\" }]";
     let plan = resolved(&[PROCESSES, BY_TIME, KILL, survive]).unwrap();
     let kill = KillPlan::Processes { role: "w".into(), processes: 2, after_ms: 200 };
-    assert_eq!(plan.arms[0].kill.as_ref(), Some(&kill));
-    assert_eq!(plan.arms[0].invariants[0].at_most.as_deref(), Some("committed.insert + 10 * 2"));
+    assert_eq!(plan.variants[0].kill.as_ref(), Some(&kill));
+    assert_eq!(plan.variants[0].invariants[0].at_most.as_deref(), Some("committed.insert + 10 * 2"));
     // The number of kills can itself vary.
     let varied = "kill = { role = \"w\", processes = \"$victims\", after = \"200ms\" }";
     let lines = [PROCESSES, BY_TIME, varied, survive, "vars.victims = 0", "vary.victims = [1, 3]"];
     let plan = resolved(&lines).unwrap();
-    let bounds: Vec<_> = plan.arms.iter().map(|arm| arm.invariants[0].at_most.clone().unwrap()).collect();
+    let bounds: Vec<_> = plan.variants.iter().map(|variant| variant.invariants[0].at_most.clone().unwrap()).collect();
     assert_eq!(bounds, ["committed.insert + 10 * 1", "committed.insert + 10 * 3"]);
     // Without a kill there is no such variable.
     refused(&[PROCESSES, BY_TIME, survive], &["invariant 1", "`killed`"]);
@@ -280,7 +283,7 @@ fn the_law_of_scalability_needs_three_whole_levels() {
     refused(&[BY_TIME, &variable("1, 2, 2.5")], &["usl: ", "`n` is `2.5`", "whole number"]);
     refused(&[BY_TIME, &variable("0, 1, 2, 3")], &["usl: ", "`n` is `0`", "at least 1"]);
     refused(&[BY_TIME, &variable("1, 2, \"many\"")], &["usl: ", "`n` is `many`"]);
-    // The number of levels counts, not the number of arms.
+    // The number of levels counts, not the number of variants.
     refused(&[BY_TIME, &over("workers", "1, 2"), "vary.prepare = [true, false]"], &["`workers` has 2 levels"]);
     assert_eq!(resolved(&[BY_TIME]).unwrap().scenarios[0].usl, None);
 }
@@ -299,7 +302,7 @@ fn an_invariant_needs_something_that_could_break_it() {
     assert!(error.contains("workload `w`: invariant 1: it needs `equals`"), "{error}");
     // Each bound alone, and all together.
     for keys in ["equals = 1", "at_least = 1", "at_most = 1", "equals = 1, at_least = 1, at_most = 1"] {
-        let found = resolved(&[BY_TIME, &invariant(keys)]).unwrap().arms[0].invariants.remove(0);
+        let found = resolved(&[BY_TIME, &invariant(keys)]).unwrap().variants[0].invariants.remove(0);
         let stated = [("equals", found.equals), ("at_least", found.at_least), ("at_most", found.at_most)];
         for (name, value) in stated {
             assert_eq!(value.is_some(), keys.contains(name), "{keys}: {name}");
@@ -311,7 +314,7 @@ fn an_invariant_needs_something_that_could_break_it() {
 fn invariants_of_a_scenario_replace_those_of_its_workload() {
     let about = |lines: &[&str]| -> Vec<String> {
         let plan = resolved(lines).unwrap();
-        plan.arms[0].invariants.iter().map(|i: &InvariantPlan| i.about.clone()).collect()
+        plan.variants[0].invariants.iter().map(|i: &InvariantPlan| i.about.clone()).collect()
     };
     assert_eq!(about(&[BY_TIME]), ["every insert is a row"]);
     let own = "invariant = [{ about = \"mine\", sql = \"SELECT 1\", equals = 1 }, { sql = \"SELECT 2\", at_most = 2 }]";
@@ -323,7 +326,7 @@ fn an_invariant_may_be_of_some_drivers_only() {
     let checked = |driver: &str, drivers: &str| {
         let own = format!("invariant = [{{ sql = \"SELECT 1\", equals = 1, drivers = [{drivers}] }}]");
         let plan = resolved(&[BY_TIME, &format!("driver = \"{driver}\""), &own]).unwrap();
-        !plan.arms[0].invariants.is_empty()
+        !plan.variants[0].invariants.is_empty()
     };
     for (driver, drivers, expected) in [
         ("sqlite3", "", true),
@@ -341,10 +344,10 @@ fn an_invariant_may_be_of_some_drivers_only() {
     ] {
         assert_eq!(checked(driver, drivers), expected, "{driver} and drivers = [{drivers}]");
     }
-    // With drivers as a dimension, each arm is checked against its own driver.
+    // With drivers as a dimension, each variant is checked against its own driver.
     let own = "invariant = [{ sql = \"SELECT 1\", equals = 1, drivers = [\"sqlite3\"] }]";
     let plan = resolved(&[BY_TIME, own, "vary.driver = [\"rusqlite\", \"python:sqlite3\"]"]).unwrap();
-    assert_eq!(plan.arms.iter().map(|arm| arm.invariants.len()).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(plan.variants.iter().map(|variant| variant.invariants.len()).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]
@@ -354,30 +357,30 @@ fn the_studies_of_the_documentation_resolve() {
         std::fs::read_to_string(path).unwrap()
     };
     let (studies, workloads) = (page("STUDIES.md"), page("WORKLOADS.md"));
-    let block = |page: &str, name: &str| {
+    let round = |page: &str, name: &str| {
         let head = format!("```toml\nname = \"{name}\"");
         let from = page.find(&head).unwrap_or_else(|| panic!("{name} is not there")) + "```toml\n".len();
         page[from..].split("\n```").next().unwrap().to_owned()
     };
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("orders.toml"), block(&workloads, "orders")).unwrap();
+    std::fs::write(folder.path().join("orders.toml"), round(&workloads, "orders")).unwrap();
     let plan = |name: &str| {
         let directory = Some(folder.path().to_path_buf());
-        let text = library::Text { file: format!("{name}.toml"), directory, toml: block(&studies, name) };
+        let text = library::Text { file: format!("{name}.toml"), directory, toml: round(&studies, name) };
         let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
         resolve::resolve(&study, &text, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
     };
     let limits = plan("limits");
-    assert_eq!((limits.arms.len(), limits.claims.len()), (2, 1));
-    assert!(limits.arms.iter().all(|arm| arm.search.as_ref().is_some_and(|s| s.holds.len() == 2)));
+    assert_eq!((limits.variants.len(), limits.claims.len()), (2, 1));
+    assert!(limits.variants.iter().all(|variant| variant.search.as_ref().is_some_and(|s| s.holds.len() == 2)));
     let writers = plan("writers");
-    assert_eq!((writers.arms.len(), writers.scenarios[0].alerts.len()), (5, 2));
+    assert_eq!((writers.variants.len(), writers.scenarios[0].alerts.len()), (5, 2));
     assert_eq!(writers.scenarios[0].usl.as_deref(), Some("workers"));
     let crashes = plan("crashes");
     let kill = KillPlan::Processes { role: "writers".into(), processes: 2, after_ms: 500 };
-    assert_eq!(crashes.arms[0].kill, Some(kill));
-    let [only] = crashes.arms[0].invariants.as_slice() else {
-        panic!("its own alone: {:?}", crashes.arms[0].invariants)
+    assert_eq!(crashes.variants[0].kill, Some(kill));
+    let [only] = crashes.variants[0].invariants.as_slice() else {
+        panic!("its own alone: {:?}", crashes.variants[0].invariants)
     };
     assert!(only.equals.is_none() && only.at_least.is_some());
 }

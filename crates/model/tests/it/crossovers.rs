@@ -1,4 +1,4 @@
-//! Crossovers and setups: valid input resolves to arms, invalid input is one line with its position.
+//! Crossovers and setups: valid input resolves to variants, invalid input is one line with its position.
 
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
@@ -23,9 +23,9 @@ workload = "w.toml"
 role.w = { run = "insert", count = 10 }
 vary.workers = [1, 2, 8]
 setup = [
-  { access = "per-worker", profile = "wal-full" },
-  { access = "split(2)", profile = "wal-full" },
-  { access = "split(2)", profile = "wal-normal" },
+  { sharing = "own-connection", profile = "wal-full" },
+  { sharing = "writer-readers(2)", profile = "wal-full" },
+  { sharing = "writer-readers(2)", profile = "wal-normal" },
 ]
 quick.vary.workers = [2]
 "#;
@@ -34,8 +34,8 @@ const CROSSOVER: &str = r#"
 [[crossover]]
 scenarios = ["one"]
 over = "workers"
-base = { access = "per-worker" }
-others = [{ access = "split(2)", profile = "wal-full" }, { profile = "wal-normal" }]
+base = { sharing = "own-connection" }
+others = [{ sharing = "writer-readers(2)", profile = "wal-full" }, { profile = "wal-normal" }]
 metrics = ["throughput", "p99"]
 "#;
 
@@ -61,44 +61,48 @@ fn refused(from: &str, to: &str, parts: &[&str]) {
 #[test]
 fn each_setup_is_combined_with_all_that_varies() {
     let plan = resolved(STUDY, &Options::default()).unwrap();
-    let labels: Vec<String> = plan.arms.iter().map(litelab_model::Arm::label).collect();
+    let labels: Vec<String> = plan.variants.iter().map(litelab_model::Variant::label).collect();
     assert_eq!(labels.len(), 9);
-    assert_eq!(labels[0], "access=per-worker profile=wal-full workers=1");
-    assert_eq!(labels[8], "access=split(2) profile=wal-normal workers=8");
-    assert_eq!((plan.arms[8].profile.as_str(), plan.arms[8].workers()), ("wal-normal", 8));
+    assert_eq!(labels[0], "sharing=own-connection profile=wal-full workers=1");
+    assert_eq!(labels[8], "sharing=writer-readers(2) profile=wal-normal workers=8");
+    assert_eq!((plan.variants[8].profile.as_str(), plan.variants[8].workers()), ("wal-normal", 8));
 }
 
 #[test]
 fn the_small_scale_may_leave_setups_out() {
-    let toml =
-        STUDY.replace("quick.vary", "quick.without = [{ access = \"split(2)\", profile = \"wal-full\" }]\nquick.vary");
-    assert_eq!(resolved(&toml, &Options::default()).unwrap().arms.len(), 9);
+    let toml = STUDY.replace(
+        "quick.vary",
+        "quick.without = [{ sharing = \"writer-readers(2)\", profile = \"wal-full\" }]\nquick.vary",
+    );
+    assert_eq!(resolved(&toml, &Options::default()).unwrap().variants.len(), 9);
     let quick = Options { quick: true, ..Options::default() };
-    let labels: Vec<String> = resolved(&toml, &quick).unwrap().arms.iter().map(litelab_model::Arm::label).collect();
-    let expected = ["access=per-worker profile=wal-full workers=2", "access=split(2) profile=wal-normal workers=2"];
+    let labels: Vec<String> =
+        resolved(&toml, &quick).unwrap().variants.iter().map(litelab_model::Variant::label).collect();
+    let expected =
+        ["sharing=own-connection profile=wal-full workers=2", "sharing=writer-readers(2) profile=wal-normal workers=2"];
     assert_eq!(labels, expected);
     let error = resolved(&toml.replace("wal-full\" }]", "wal-of\" }]"), &quick).unwrap_err();
-    assert!(error.contains("quick.without: no combination has access=split(2) profile=wal-of"), "{error}");
+    assert!(error.contains("quick.without: no combination has sharing=writer-readers(2) profile=wal-of"), "{error}");
 }
 
 #[test]
 fn a_scenario_may_hash_other_tables_than_its_workload() {
     let plan = resolved(STUDY, &Options::default()).unwrap();
-    assert_eq!(plan.arms[0].content, ["t"]);
+    assert_eq!(plan.variants[0].content, ["t"]);
     let none = STUDY.replace("quick.vary", "content = []\nquick.vary");
-    assert!(resolved(&none, &Options::default()).unwrap().arms[0].content.is_empty());
+    assert!(resolved(&none, &Options::default()).unwrap().variants[0].content.is_empty());
 }
 
 #[test]
-fn a_crossover_finds_an_arm_at_each_value() {
+fn a_crossover_finds_an_variant_at_each_value() {
     let plan = resolved(&format!("{STUDY}{CROSSOVER}"), &Options { aa: true, ..Options::default() }).unwrap();
     let [crossover] = plan.crossovers.as_slice() else { panic!("{:?}", plan.crossovers) };
     assert_eq!(
         (crossover.base.label.as_str(), crossover.others[0].label.as_str()),
-        ("per-worker", "split(2) wal-full")
+        ("own-connection", "writer-readers(2) wal-full")
     );
-    assert_eq!(crossover.base.arms, [(1, 0), (2, 1), (8, 2)]);
-    assert_eq!(crossover.others[1].arms, [(1, 6), (2, 7), (8, 8)]);
+    assert_eq!(crossover.base.variants, [(1, 0), (2, 1), (8, 2)]);
+    assert_eq!(crossover.others[1].variants, [(1, 6), (2, 7), (8, 8)]);
     assert_eq!(crossover.metrics.len(), 2);
 }
 
@@ -118,15 +122,19 @@ fn what_the_command_line_leaves_out_has_no_crossover() {
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
     refused("over = \"workers\"", "over = \"worker\"", &["crossover 1: scenario `one`:", "did you mean `workers`?"]);
-    refused("over = \"workers\"", "over = \"access\"", &["`access` is what grows: leave it out"]);
-    refused("others = [{ access = \"split(2)\",", "others = [{ acess = \"split(2)\",", &["did you mean `access`?"]);
-    refused("{ profile = \"wal-normal\" }]", "{ profile = \"wal-off\" }]", &["no arm has profile=wal-off"]);
+    refused("over = \"workers\"", "over = \"sharing\"", &["`sharing` is what grows: leave it out"]);
+    refused(
+        "others = [{ sharing = \"writer-readers(2)\",",
+        "others = [{ acess = \"writer-readers(2)\",",
+        &["did you mean `sharing`?"],
+    );
+    refused("{ profile = \"wal-normal\" }]", "{ profile = \"wal-off\" }]", &["no variant has profile=wal-off"]);
     refused(
         "{ profile = \"wal-normal\" }]",
-        "{ access = \"split(2)\" }]",
-        &["several arms have access=split(2) at workers=1"],
+        "{ sharing = \"writer-readers(2)\" }]",
+        &["several variants have sharing=writer-readers(2) at workers=1"],
     );
-    refused("{ profile = \"wal-normal\" }]", "{ access = \"per-worker\" }]", &["compared with itself"]);
+    refused("{ profile = \"wal-normal\" }]", "{ sharing = \"own-connection\" }]", &["compared with itself"]);
     refused("scenarios = [\"one\"]", "scenarios = [\"on\"]", &["unknown scenario `on`", "`one`"]);
     refused("scenarios = [\"one\"]", "scenarios = []", &["must each have an entry"]);
     refused("\"throughput\", \"p99\"]", "\"throughptu\"]", &["did you mean `throughput`?"]);
@@ -151,21 +159,21 @@ role.w = { run = ["enqueue", "enqueue-once", "schedule", "claim", "heartbeat", "
     let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
     let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
     let plan = resolved(toml, &Options { dialects, ..Options::default() }).unwrap();
-    let sql = |arm: &litelab_model::Arm, transaction: &str| {
-        let found = arm.trial.transactions.iter().find(|t| t.name == transaction).unwrap();
+    let sql = |variant: &litelab_model::Variant, transaction: &str| {
+        let found = variant.trial.transactions.iter().find(|t| t.name == transaction).unwrap();
         found.statements.iter().map(|s| s.sql.as_str()).collect::<Vec<_>>().join(";")
     };
-    for arm in &plan.arms {
-        let lite = arm.dialect.is_sqlite();
-        assert_eq!(sql(arm, "claim").contains("FOR UPDATE SKIP LOCKED"), !lite, "{}", arm.driver);
-        for transaction in &arm.trial.transactions {
-            let sql = sql(arm, &transaction.name);
-            assert_eq!(sql.contains("julianday"), lite, "{}: {sql}", arm.driver);
-            assert!(arm.dialect != Dialect::Mysql || !sql.contains("RETURNING"), "{sql}");
+    for variant in &plan.variants {
+        let lite = variant.dialect.is_sqlite();
+        assert_eq!(sql(variant, "claim").contains("FOR UPDATE SKIP LOCKED"), !lite, "{}", variant.driver);
+        for transaction in &variant.trial.transactions {
+            let sql = sql(variant, &transaction.name);
+            assert_eq!(sql.contains("julianday"), lite, "{}: {sql}", variant.driver);
+            assert!(variant.dialect != Dialect::Mysql || !sql.contains("RETURNING"), "{sql}");
         }
         // Only MariaDB needs two statements for a claim, and therefore a transaction.
-        let claim = arm.trial.transactions.iter().find(|t| t.name == "claim").unwrap();
-        let expected = if arm.dialect == Dialect::Mysql { (2, Begin::Immediate) } else { (1, Begin::None) };
-        assert_eq!((claim.statements.len(), claim.begin), expected, "{}", arm.driver);
+        let claim = variant.trial.transactions.iter().find(|t| t.name == "claim").unwrap();
+        let expected = if variant.dialect == Dialect::Mysql { (2, Begin::Immediate) } else { (1, Begin::None) };
+        assert_eq!((claim.statements.len(), claim.begin), expected, "{}", variant.driver);
     }
 }

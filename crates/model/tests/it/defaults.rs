@@ -30,10 +30,10 @@ fn scenario(name: &str, keys: &str) -> String {
     format!("\n[[scenario]]\nname = \"{name}\"\nrole.worker = {{ run = \"point\", count = 1 }}\n{keys}\n")
 }
 
-/// Label, profile and rows of each arm of a scenario.
-fn arms(plan: &Plan, scenario: usize) -> Vec<(String, &str, u64)> {
-    let rows = |a: &litelab_model::Arm| a.data.as_ref().map_or(0, |d| d.rows);
-    plan.arms.iter().filter(|a| a.scenario == scenario).map(|a| (a.label(), a.profile.as_str(), rows(a))).collect()
+/// Label, profile and rows of each variant of a scenario.
+fn variants(plan: &Plan, scenario: usize) -> Vec<(String, &str, u64)> {
+    let rows = |a: &litelab_model::Variant| a.data.as_ref().map_or(0, |d| d.rows);
+    plan.variants.iter().filter(|a| a.scenario == scenario).map(|a| (a.label(), a.profile.as_str(), rows(a))).collect()
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn a_scenario_has_what_it_does_not_state_from_the_study() {
         plan(format!("{TOP}{}{}", scenario("a", ""), scenario("b", "data_rows = 3\nmetrics = [\"p99\"]"))).unwrap();
     let both =
         |rows| vec![("driver=rusqlite".to_owned(), "wal-full", rows), ("driver=mattn".to_owned(), "wal-full", rows)];
-    assert_eq!(arms(&plan, 0), both(10));
-    assert_eq!(arms(&plan, 1), both(3));
+    assert_eq!(variants(&plan, 0), both(10));
+    assert_eq!(variants(&plan, 1), both(3));
     let names = |s: usize| plan.scenarios[s].metrics.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!((names(0), names(1)), (vec!["p50".into(), "cpu".into()], vec!["p99".to_owned()]));
     assert_eq!(plan.scenarios[0].dimensions, ["driver"]);
@@ -54,7 +54,7 @@ fn dimensions_add_up_and_the_scenarios_own_values_win() {
     let more = scenario("a", "vary.profile = [\"wal-normal\", \"delete-full\"]");
     let other = scenario("b", "vary.driver = [\"modernc\"]");
     let plan = plan(format!("{TOP}{more}{other}")).unwrap();
-    let labels: Vec<_> = arms(&plan, 0).into_iter().map(|(label, ..)| label).collect();
+    let labels: Vec<_> = variants(&plan, 0).into_iter().map(|(label, ..)| label).collect();
     assert_eq!(
         labels,
         [
@@ -64,7 +64,7 @@ fn dimensions_add_up_and_the_scenarios_own_values_win() {
             "driver=mattn profile=delete-full"
         ]
     );
-    assert_eq!(arms(&plan, 1), [("driver=modernc".to_owned(), "wal-full", 10)]);
+    assert_eq!(variants(&plan, 1), [("driver=modernc".to_owned(), "wal-full", 10)]);
 }
 
 #[test]
@@ -78,17 +78,17 @@ fn a_key_that_a_scenario_states_is_not_varied_by_the_study() {
 
     let top = TOP.replace("vary.driver", "quick.vars.span = 1\n#");
     let plan = self::plan(format!("{top}{vary}{own}{free}")).unwrap();
-    assert_eq!(arms(&plan, 0), [("only".to_owned(), "delete-full", 10)]);
-    assert_eq!(plan.arms[0].trial.roles[0].workers, 4);
-    assert_eq!(arms(&plan, 1).len(), 8);
+    assert_eq!(variants(&plan, 0), [("only".to_owned(), "delete-full", 10)]);
+    assert_eq!(plan.variants[0].trial.roles[0].workers, 4);
+    assert_eq!(variants(&plan, 1).len(), 8);
 }
 
 #[test]
 fn quick_replaces_values_of_the_studys_dimensions_too() {
     let toml = format!("{TOP}{}", scenario("a", "quick.vary.driver = [\"mattn\"]"));
     let quick = plan_with(toml.clone(), &Options { quick: true, ..Options::default() }).unwrap();
-    assert_eq!(arms(&quick, 0), [("driver=mattn".to_owned(), "wal-full", 10)]);
-    assert_eq!(arms(&plan(toml).unwrap(), 0).len(), 2);
+    assert_eq!(variants(&quick, 0), [("driver=mattn".to_owned(), "wal-full", 10)]);
+    assert_eq!(variants(&plan(toml).unwrap(), 0).len(), 2);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn mistakes_are_named_with_the_nearest_key() {
 }
 
 #[test]
-fn claims_about_arms_that_quick_leaves_out_are_named_and_not_examined() {
+fn claims_about_variants_that_quick_leaves_out_are_named_and_not_examined() {
     let keys =
         "vary.profile = [\"wal-normal\", \"delete-full\"]\nquick.vary.profile = \"wal-normal\"\nvary.driver = [\"c\"]";
     let claim = |name: &str, profile: &str| {
@@ -134,16 +134,16 @@ fn claims_about_arms_that_quick_leaves_out_are_named_and_not_examined() {
     assert_eq!((names(&whole), whole.left_out), (vec!["kept".into(), "lost".to_owned()], vec![]));
     let small = plan_with(both, &quick).unwrap();
     assert_eq!((names(&small), small.left_out), (vec!["kept".to_owned()], vec!["lost".to_owned()]));
-    // An arm that never existed is still an error.
+    // A variant that never existed is still an error.
     let error = plan_with(study(&claim("odd", "wal-full")), &quick).unwrap_err();
-    assert!(error.to_string().contains("no arm has profile=wal-full"), "{error}");
+    assert!(error.to_string().contains("no variant has profile=wal-full"), "{error}");
 }
 
 #[test]
 fn the_share_of_transactions_that_may_fail_is_a_percent_unless_stated() {
     let bound = |top: &str, keys: &str| {
         let plan = plan(format!("{TOP}{top}\n{}", scenario("a", keys)))?;
-        Ok::<_, ModelError>(plan.arms[0].failed_at_most)
+        Ok::<_, ModelError>(plan.variants[0].failed_at_most)
     };
     assert_eq!(bound("", "").unwrap(), 0.01);
     assert_eq!(bound("failed_at_most = 1", "").unwrap(), 1.0);

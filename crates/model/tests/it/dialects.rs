@@ -11,8 +11,8 @@ const WORKLOAD: &str = r#"
 name = "w"
 schema.sql.sqlite = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"
 schema.sql.postgres = "CREATE TABLE t(id bigint PRIMARY KEY, v text)"
-schema.variant.bare.sqlite = "CREATE TABLE t(id, v)"
-schema.variant.bare.mysql = "CREATE TABLE t(id BIGINT, v TEXT)"
+schema.alternative.bare.sqlite = "CREATE TABLE t(id, v)"
+schema.alternative.bare.mysql = "CREATE TABLE t(id BIGINT, v TEXT)"
 [data]
 transaction = "insert"
 rows = 3
@@ -71,12 +71,12 @@ fn wrong(more: &str, profiles: &[(&str, &str)]) -> String {
 #[test]
 fn each_driver_gets_the_sql_of_its_database() {
     let plan = plan(WORKLOAD, "vary.driver = ['rusqlite', 'my']\n", &[]).expect("it resolves");
-    let [sqlite, mysql] = plan.arms.as_slice() else { panic!("two arms") };
+    let [sqlite, mysql] = plan.variants.as_slice() else { panic!("two variants") };
     assert_eq!((sqlite.dialect, sqlite.server), (Dialect::Sqlite, None));
     assert_eq!((mysql.dialect, mysql.server), (Dialect::Mysql, Some(Server::Mariadb)));
     assert_eq!((sqlite.profile.as_str(), mysql.profile.as_str()), ("wal-normal", "as-it-comes"));
-    let sql = |arm: &litelab_model::Arm| -> Vec<String> {
-        arm.trial.transactions.iter().flat_map(|t| &t.statements).map(|s| s.sql.clone()).collect()
+    let sql = |variant: &litelab_model::Variant| -> Vec<String> {
+        variant.trial.transactions.iter().flat_map(|t| &t.statements).map(|s| s.sql.clone()).collect()
     };
     assert_eq!(sql(sqlite)[0], "INSERT INTO t VALUES (?1, ?2)");
     assert_eq!(sqlite.trial.transactions[1].statements.len(), 1);
@@ -89,8 +89,8 @@ fn each_driver_gets_the_sql_of_its_database() {
         ]
     );
     // Parameters belong to the transaction, whichever of them its statements use; MySQL's have no number.
-    for arm in [sqlite, mysql] {
-        let params = &arm.trial.transactions[1].params;
+    for variant in [sqlite, mysql] {
+        let params = &variant.trial.transactions[1].params;
         assert_eq!(params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["worker", "id"]);
         assert_eq!(params[0].source, Source::Worker);
     }
@@ -117,8 +117,8 @@ fn a_driver_without_sql_of_its_own_is_told_what_to_add() {
     let typo = plan(&WORKLOAD.replace("sql.mysql = [", "sql.mysqll = ["), "", &[]).expect_err("a typo");
     assert!(typo.contains("w.toml:") && typo.contains("did you mean `mysql`?"), "{typo}");
     let variant = plan(WORKLOAD, "schema = 'bare'\nvary.driver = ['my', 'pg']\n", &[]).expect("it resolves");
-    assert_eq!(variant.arms[0].schema, "CREATE TABLE t(id BIGINT, v TEXT)");
-    assert_eq!(variant.arms[1].schema, "CREATE TABLE t(id, v)");
+    assert_eq!(variant.variants[0].schema, "CREATE TABLE t(id BIGINT, v TEXT)");
+    assert_eq!(variant.variants[1].schema, "CREATE TABLE t(id, v)");
 }
 
 #[test]
@@ -149,16 +149,16 @@ fn settings_are_the_sessions_or_the_servers() {
         &[("safe", SAFE)],
     )
     .expect("it resolves");
-    let arm = &plan.arms[1];
-    let sql: Vec<&str> = arm.trial.connection.settings.iter().map(|setting| setting.sql.as_str()).collect();
+    let variant = &plan.variants[1];
+    let sql: Vec<&str> = variant.trial.connection.settings.iter().map(|setting| setting.sql.as_str()).collect();
     assert_eq!(sql, ["SET SESSION synchronous_commit = 'off'", "SET SESSION lock_timeout = '10s'"]);
-    let of_server = arm.settings.iter().filter(|setting| setting.scope == Scope::Server);
+    let of_server = variant.settings.iter().filter(|setting| setting.scope == Scope::Server);
     assert_eq!(of_server.map(|setting| (&*setting.name, &*setting.value)).collect::<Vec<_>>(), [("fsync", "on")]);
-    assert_eq!(arm.settings.len(), 3);
+    assert_eq!(variant.settings.len(), 3);
     for name in ["synchronous_commit", "fsync", "lock_timeout", "wal_sync_method"] {
-        assert_eq!(arm.trial.connection.read_back.iter().filter(|n| *n == name).count(), 1, "{name}");
+        assert_eq!(variant.trial.connection.read_back.iter().filter(|n| *n == name).count(), 1, "{name}");
     }
-    assert_eq!(arm.trial.retry.on, ["serialization_failure", "deadlock_detected"]);
+    assert_eq!(variant.trial.retry.on, ["serialization_failure", "deadlock_detected"]);
     // A stored plan is readable again.
     let json = serde_json::to_value(&plan).expect("JSON");
     assert_eq!(serde_json::from_value::<Plan>(json).ok(), Some(plan));
@@ -175,7 +175,7 @@ fn a_profile_of_another_database_is_refused() {
     // A profile with nothing but a retry policy applies to all, with the errors of each dialect.
     let patient = [("patient", "name = 'patient'\n[retry]\nattempts = 2\nbackoff = '1ms'\n")];
     let plan = plan(WORKLOAD, "profile = 'patient.toml'\nvary.driver = ['rusqlite', 'pg', 'my']\n", &patient);
-    let on: Vec<String> = plan.expect("it resolves").arms.iter().map(|a| a.trial.retry.on[0].clone()).collect();
+    let on: Vec<String> = plan.expect("it resolves").variants.iter().map(|a| a.trial.retry.on[0].clone()).collect();
     assert_eq!(on, ["SQLITE_BUSY", "serialization_failure", "ER_LOCK_DEADLOCK"]);
 }
 
@@ -202,7 +202,12 @@ fn wrong_profiles_say_what_is_wrong_and_where() {
 #[test]
 fn a_server_is_one_that_the_driver_reaches() {
     let servers = |more: &str| -> Vec<Option<Server>> {
-        plan(WORKLOAD, more, &[]).unwrap_or_else(|e| panic!("{e}")).arms.iter().map(|arm| arm.server).collect()
+        plan(WORKLOAD, more, &[])
+            .unwrap_or_else(|e| panic!("{e}"))
+            .variants
+            .iter()
+            .map(|variant| variant.server)
+            .collect()
     };
     assert_eq!(
         servers("driver = 'my'\nvary.server = ['mariadb', 'galera']\n"),

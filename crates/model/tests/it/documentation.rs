@@ -31,7 +31,7 @@ fn the_examples_work_together() {
     for quick in [false, true] {
         let options = Options { quick, ..Options::default() };
         let plan = resolve::resolve(&study, &text, &options).expect("the study resolves");
-        assert_eq!((plan.arms.len(), plan.claims.len(), plan.findings.len()), (6, 1, 1));
+        assert_eq!((plan.variants.len(), plan.claims.len(), plan.findings.len()), (6, 1, 1));
     }
     let (profile, text) = library::profile(&path("patient.toml"), None).expect("the profile parses");
     let retry = resolve::check_profile(&profile, &text, None).expect("the profile is right").retry;
@@ -49,21 +49,22 @@ fn the_examples_of_servers_work_together() {
     let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
     let options = Options { dialects, ..Options::default() };
     let plan = resolve::resolve(&study, &text, &options).expect("it resolves");
-    let of = |arm: &litelab_model::Arm| (arm.dialect, arm.profile.clone(), arm.trial.retry.attempts);
+    let of =
+        |variant: &litelab_model::Variant| (variant.dialect, variant.profile.clone(), variant.trial.retry.attempts);
     let expected = [
         (Dialect::Sqlite, "wal-full".to_owned(), 1),
         (Dialect::Postgres, "durable".to_owned(), 10),
         (Dialect::Mysql, "as-it-comes".to_owned(), 1),
     ];
-    assert_eq!(plan.arms.iter().map(of).collect::<Vec<_>>(), expected);
+    assert_eq!(plan.variants.iter().map(of).collect::<Vec<_>>(), expected);
     let (study, text) = library::study(&folder.path().join("leave.toml").display().to_string()).expect("it parses");
     let plan = resolve::resolve(&study, &text, &options).expect("it resolves");
-    assert_eq!((plan.arms.len(), plan.crossovers.len(), plan.crossovers[0].others[0].arms.len()), (10, 1, 5));
+    assert_eq!((plan.variants.len(), plan.crossovers.len(), plan.crossovers[0].others[0].variants.len()), (10, 1, 5));
 
     let (study, text) = library::study(&folder.path().join("nodes.toml").display().to_string()).expect("it parses");
     let dialects = [("go:mysql".to_owned(), Dialect::Mysql)].into();
     let plan = resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).expect("it resolves");
-    assert_eq!(plan.arms[0].kill, Some(KillPlan::Node { node: 2, after_ms: 5000, back_ms: Some(5000) }));
+    assert_eq!(plan.variants[0].kill, Some(KillPlan::Node { node: 2, after_ms: 5000, back_ms: Some(5000) }));
 }
 
 #[test]

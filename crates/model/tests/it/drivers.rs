@@ -4,7 +4,7 @@ use litelab_model::library::{self, Text};
 use litelab_model::study::Study;
 use litelab_model::{Options, Plan, resolve};
 
-/// Three arms, two of which a claim and the baseline select by their driver.
+/// Three variants, two of which a claim and the baseline select by their driver.
 const STUDY: &str = r#"
 name = "x"
 title = "x"
@@ -21,7 +21,7 @@ text = "modernc is slower"
 published = "x"
 scenario = "s"
 metric = "p50"
-arm = { driver = "modernc", batch = 1 }
+variant = { driver = "modernc", batch = 1 }
 against = { driver = "mattn", batch = 1 }
 at_least = 1.0
 "#;
@@ -33,14 +33,14 @@ fn plan(drivers: &[&str]) -> Plan {
     resolve::resolve(&study, &text, &Options { drivers, ..Options::default() }).expect("it resolves")
 }
 
-fn arms(plan: &Plan) -> Vec<(&str, String)> {
-    plan.arms.iter().map(|arm| (arm.driver.as_str(), arm.label())).collect()
+fn variants(plan: &Plan) -> Vec<(&str, String)> {
+    plan.variants.iter().map(|variant| (variant.driver.as_str(), variant.label())).collect()
 }
 
 #[test]
 fn without_any_it_is_as_written() {
     let plan = plan(&[]);
-    assert_eq!((plan.arms.len(), plan.claims.len(), plan.scenarios[0].baseline), (4, 1, 3));
+    assert_eq!((plan.variants.len(), plan.claims.len(), plan.scenarios[0].baseline), (4, 1, 3));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn one_takes_the_place_of_all_and_stays_in_the_table() {
     let plan = plan(&["python:sqlite3"]);
     let expected =
         [("python:sqlite3", "driver=python:sqlite3 batch=1"), ("python:sqlite3", "driver=python:sqlite3 batch=2")];
-    assert_eq!(arms(&plan), expected.map(|(driver, label)| (driver, label.to_owned())));
+    assert_eq!(variants(&plan), expected.map(|(driver, label)| (driver, label.to_owned())));
     assert_eq!(plan.scenarios[0].baseline, 1, "the rest of its selector holds");
     assert!(plan.claims.is_empty() && plan.left_out == ["c"], "a claim about other drivers is left out");
 }
@@ -56,7 +56,7 @@ fn one_takes_the_place_of_all_and_stays_in_the_table() {
 #[test]
 fn several_are_combined_with_everything_else() {
     let plan = plan(&["a", "b"]);
-    let drivers: Vec<_> = arms(&plan).into_iter().map(|(driver, _)| driver).collect();
+    let drivers: Vec<_> = variants(&plan).into_iter().map(|(driver, _)| driver).collect();
     assert_eq!(drivers, ["a", "b", "a", "b"]);
     assert_eq!(plan.drivers, ["a", "b"]);
 }

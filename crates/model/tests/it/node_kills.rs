@@ -20,7 +20,7 @@ fn resolved(lines: &[&str]) -> Result<Plan, String> {
 }
 
 fn kill(lines: &[&str]) -> KillPlan {
-    resolved(lines).unwrap_or_else(|e| panic!("{e}")).arms[0].kill.clone().unwrap()
+    resolved(lines).unwrap_or_else(|e| panic!("{e}")).variants[0].kill.clone().unwrap()
 }
 
 #[test]
@@ -35,11 +35,11 @@ fn a_node_is_killed_and_brought_back() {
     let varied =
         "kill = { node = '$victim', after = '$after s' }\nvars.victim = 1\nvars.after = 1\nvary.victim = [1, 2, 3]";
     let plan = resolved(&[galera, ROLE, varied]).unwrap();
-    let nodes = plan.arms.iter().map(|arm| arm.kill.clone().unwrap());
+    let nodes = plan.variants.iter().map(|variant| variant.kill.clone().unwrap());
     assert!(nodes.eq([1, 2, 3].map(|node| KillPlan::Node { node, after_ms: 1000, back_ms: None })));
     let invariant = "invariant = [{ sql = 'SELECT 1', at_most = '$killed' }]";
     let plan = resolved(&[galera, ROLE, invariant, "kill = { node = 2, after = '5s' }"]).unwrap();
-    assert_eq!(plan.arms[0].invariants[0].at_most.as_deref(), Some("1"));
+    assert_eq!(plan.variants[0].invariants[0].at_most.as_deref(), Some("1"));
 }
 
 #[test]

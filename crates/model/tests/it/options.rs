@@ -21,7 +21,7 @@ fn plan(keys: &str) -> Result<Plan, ModelError> {
 fn options_are_as_they_stand_or_variables() {
     let keys = "options = { concurrency = \"$n\", wait = \"$kind-$n\", quick = true, size = 1.5 }\nvars = { n = 2, kind = \"told\" }\nvary.n = [2, 8]";
     let plan = plan(keys).unwrap();
-    let options = |arm: usize| serde_json::to_value(&plan.arms[arm].trial.connection.options).unwrap();
+    let options = |variant: usize| serde_json::to_value(&plan.variants[variant].trial.connection.options).unwrap();
     assert_eq!(options(0), json!({ "concurrency": 2, "wait": "told-2", "quick": true, "size": 1.5 }));
     assert_eq!(options(1), json!({ "concurrency": 8, "wait": "told-8", "quick": true, "size": 1.5 }));
 }
@@ -36,7 +36,7 @@ fn an_option_of_an_unknown_variable_is_an_error() {
 fn pauses_are_a_ceiling_where_there_are_any() {
     let plan =
         plan("pauses = \"$delay * $activities / $n ms\"\nvars.n = 1\nvary.n = [2, 8]\nvary.delay = [10, 0]").unwrap();
-    let ceilings: Vec<_> = plan.arms.iter().map(|arm| arm.ceiling).collect();
+    let ceilings: Vec<_> = plan.variants.iter().map(|variant| variant.ceiling).collect();
     assert_eq!(ceilings, [Some(40.0), None, Some(160.0), None]);
 }
 

@@ -1,4 +1,4 @@
-//! Duration of a trial, its measured part, and the number of trials of an arm.
+//! Duration of a trial, its measured part, and the number of trials of a variant.
 
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
@@ -21,10 +21,10 @@ fn resolved(lines: &str) -> Plan {
     resolved_with(lines, &Options::default())
 }
 
-/// Warm-up of the first arm and end times of its roles that end by time, in milliseconds.
+/// Warm-up of the first variant and end times of its roles that end by time, in milliseconds.
 fn times(lines: &str) -> (u64, Vec<u64>) {
     let plan = resolved(&format!("[[scenario]]\nname = 'one'\n{lines}"));
-    let trial = &plan.arms[0].trial;
+    let trial = &plan.variants[0].trial;
     let ends = trial.roles.iter().filter_map(|role| match role.until {
         Until::Time { ms } => Some(ms),
         _ => None,
@@ -41,7 +41,7 @@ fn a_closed_loop_is_warm_before_its_time_begins() {
     let roles = "role.w = { run = 'insert', for = '4s' }\nrole.r = { run = 'read', for = '2s', rate = 10 }";
     assert_eq!(times(roles), (400, vec![4_400, 2_400]), "a warm-up is of the trial, and so of all its roles");
     let plan = resolved(&format!("[[scenario]]\nname = 'one'\n{BY_TIME}"));
-    assert_eq!(plan.arms[0].duration_ms, Some(3_300));
+    assert_eq!(plan.variants[0].duration_ms, Some(3_300));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_stated_warm_up_is_taken_as_it_is() {
     assert_eq!(times(&format!("warmup = '20 ms'\n{BY_TIME}")), (20, vec![3_020]));
     assert_eq!(times("warmup = '50ms'\nrole.w = { run = 'insert', for = '1s', rate = 10 }"), (50, vec![1_050]));
     let study = resolved(&format!("warmup = '0ms'\n[[scenario]]\nname = 'one'\n{BY_TIME}"));
-    assert_eq!(study.arms[0].trial.warmup_ms, 0);
+    assert_eq!(study.variants[0].trial.warmup_ms, 0);
 }
 
 #[test]
@@ -72,28 +72,32 @@ fn nothing_is_left_out_of_a_count_a_given_rate_a_search_or_a_kill() {
 
 #[test]
 fn a_scenario_has_the_blocks_that_its_intervals_need() {
-    let blocks = |arms: &str, blocks: u32, options: &Options| {
-        let lines = format!("blocks = {blocks}\nmetrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\n{arms}");
-        resolved_with(&lines, options).scenarios[0].blocks
+    let rounds = |variants: &str, rounds: u32, options: &Options| {
+        let lines = format!("rounds = {rounds}\nmetrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\n{variants}");
+        resolved_with(&lines, options).scenarios[0].rounds
     };
     let usual = Options::default();
-    assert_eq!(blocks("vary.workers = [1, 2]", 2, &usual), 6);
-    assert_eq!(blocks("vary.workers = [1, 2, 3]", 2, &usual), 7, "two ratios at 97.5 % each");
+    assert_eq!(rounds("vary.workers = [1, 2]", 2, &usual), 6);
+    assert_eq!(rounds("vary.workers = [1, 2, 3]", 2, &usual), 7, "two ratios at 97.5 % each");
     let three = "vary.workers = [1, 2]\nmetrics = ['throughput']";
-    assert_eq!(blocks(three, 2, &usual), 7, "one arm in the three metrics that go with throughput");
-    assert_eq!(blocks("vary.workers = [1, 2, 3]", 20, &usual), 20, "what is more is kept");
-    assert_eq!(blocks("", 1, &usual), 1, "nothing is compared");
+    assert_eq!(rounds(three, 2, &usual), 7, "one variant in the three metrics that go with throughput");
+    assert_eq!(rounds("vary.workers = [1, 2, 3]", 20, &usual), 20, "what is more is kept");
+    assert_eq!(rounds("", 1, &usual), 1, "nothing is compared");
     let claim = "[[claim]]\nname = 'c'\ntext = 'c'\nscenario = 'one'\nmetric = 'p50'\nat_most = 1";
-    assert_eq!(blocks(claim, 1, &usual), 6);
-    assert_eq!(blocks("vary.workers = [1, 2]", 1, &Options { aa: true, ..usual.clone() }), 6, "a twin is no arm more");
-    let asked = Options { blocks: Some(2), ..usual.clone() };
+    assert_eq!(rounds(claim, 1, &usual), 6);
+    assert_eq!(
+        rounds("vary.workers = [1, 2]", 1, &Options { aa: true, ..usual.clone() }),
+        6,
+        "a twin is no variant more"
+    );
+    let asked = Options { rounds: Some(2), ..usual.clone() };
     let plan = resolved_with(
         &format!("metrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\nvary.workers = [1, 2]"),
         &asked,
     );
-    assert_eq!((plan.scenarios[0].blocks, plan.least_blocks(0)), (2, 6), "the command line has the last word");
+    assert_eq!((plan.scenarios[0].rounds, plan.least_blocks(0)), (2, 6), "the command line has the last word");
     let quick = Options { quick: true, ..usual };
-    assert_eq!(blocks("vary.workers = [1, 2]\nquick = { blocks = 1 }", 30, &quick), 6);
+    assert_eq!(rounds("vary.workers = [1, 2]\nquick = { rounds = 1 }", 30, &quick), 6);
 }
 
 /// Scenarios of built-in studies whose closed loops are measured from their start on purpose.
@@ -105,7 +109,7 @@ const COLD: [(&str, &str); 5] = [
     ("task-queue", "recovery"),
 ];
 
-/// No verdict of a built-in study is inconclusive for lack of blocks, and no closed loop that ends by time is measured
+/// No verdict of a built-in study is inconclusive for lack of rounds, and no closed loop that ends by time is measured
 /// from a cold start by accident.
 #[test]
 fn built_in_studies_can_reach_their_verdicts_at_both_scales() {
@@ -116,21 +120,21 @@ fn built_in_studies_can_reach_their_verdicts_at_both_scales() {
             let (study, text) = library::study(name).unwrap();
             let options = Options { quick, dialects: dialects.clone(), ..Options::default() };
             let plan = resolve::resolve(&study, &text, &options).unwrap();
-            for arm in &plan.arms {
+            for variant in &plan.variants {
                 let loops =
                     |role: &Role| matches!((&role.load, &role.until), (Load::Closed { .. }, Until::Time { .. }));
-                let counted = arm.trial.roles.iter().any(|role| matches!(role.until, Until::Count { .. }));
-                let warm = arm.trial.roles.iter().any(loops) && !counted;
-                let cold = COLD.contains(&(name, plan.scenarios[arm.scenario].name.as_str()));
-                assert_eq!(arm.trial.warmup_ms > 0, warm && !cold, "{name}, quick {quick}, {}", arm.label());
+                let counted = variant.trial.roles.iter().any(|role| matches!(role.until, Until::Count { .. }));
+                let warm = variant.trial.roles.iter().any(loops) && !counted;
+                let cold = COLD.contains(&(name, plan.scenarios[variant.scenario].name.as_str()));
+                assert_eq!(variant.trial.warmup_ms > 0, warm && !cold, "{name}, quick {quick}, {}", variant.label());
             }
             for (index, scenario) in plan.scenarios.iter().enumerate() {
-                let ratios = plan.arms.iter().filter(|arm| arm.scenario == index).count() - 1;
-                let claimed = plan.claims.iter().any(|claim| plan.arms[claim.arm].scenario == index);
+                let ratios = plan.variants.iter().filter(|variant| variant.scenario == index).count() - 1;
+                let claimed = plan.claims.iter().any(|claim| plan.variants[claim.variant].scenario == index);
                 if ratios > 0 || claimed {
                     let shared = shared_confidence(ratios, &judged(&scenario.metrics));
                     let least = minimum_blocks(shared).max(6) as u32;
-                    assert!(scenario.blocks >= least, "{name}, quick {quick}, {}: {}", scenario.name, scenario.blocks);
+                    assert!(scenario.rounds >= least, "{name}, quick {quick}, {}: {}", scenario.name, scenario.rounds);
                 }
             }
         }

@@ -96,7 +96,7 @@ pub fn steal(load: &LoadWindow) -> Option<Warning> {
         Warning::new(
             WarningCode::Steal,
             format!("the hypervisor gave {:.1} % of this machine's CPU time to others", share * 100.0),
-            "use a machine with dedicated processors, or measure at a quieter time and with more blocks",
+            "use a machine with dedicated processors, or measure at a quieter time and with more rounds",
         )
     })
 }

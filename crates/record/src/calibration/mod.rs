@@ -35,7 +35,7 @@ pub struct HostCalibration {
     pub host: Host,
     /// Driver of the A/A experiments.
     pub driver: String,
-    /// Differences between identical arms, per kind of work and metric.
+    /// Differences between identical variants, per kind of work and metric.
     pub noise: Vec<Noise>,
     /// Cost and resolution of the clock.
     pub clock: Clock,
@@ -45,7 +45,7 @@ pub struct HostCalibration {
     pub sync: Option<SyncDistribution>,
     /// Load of the machine before litelab started any work.
     pub rest: LoadWindow,
-    /// Load during the block of the A/A experiments with the most CPU time stolen.
+    /// Load during the round of the A/A experiments with the most CPU time stolen.
     pub worst: LoadWindow,
 }
 
@@ -82,39 +82,39 @@ impl Work {
     }
 }
 
-/// Difference between two identical arms in one metric.
+/// Difference between two identical variants in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Work of both arms.
+    /// Work of both variants.
     pub work: Work,
     /// Metric compared.
     pub metric: Metric,
-    /// Number of blocks with a value of both arms.
-    pub blocks: u32,
-    /// Ratio of twin to arm over all blocks. On a host without bias the intervals of all rows together contain 1 with
+    /// Number of rounds with a value of both variants.
+    pub rounds: u32,
+    /// Ratio of twin to variant over all rounds. On a host without bias the intervals of all rows together contain 1 with
     /// 95 %.
     pub ratio: Estimate,
-    /// Spread of the log-ratio between blocks.
+    /// Spread of the log-ratio between rounds.
     pub spread: Spread,
-    /// Number of blocks of each experiment.
+    /// Number of rounds of each experiment.
     pub experiment_blocks: u32,
-    /// Number of experiments: disjoint groups of blocks, each judged as a separate comparison.
+    /// Number of experiments: disjoint groups of rounds, each judged as a separate comparison.
     pub experiments: u32,
     /// Number of experiments whose interval excludes 1: false positives.
     pub false_differences: u32,
     /// Rate of false positives with the 95 % interval of Clopper and Pearson; `None` without experiments.
     pub false_rate: Option<Estimate>,
-    /// Smallest detectable difference by number of blocks.
+    /// Smallest detectable difference by number of rounds.
     pub effects: Vec<Effect>,
 }
 
-/// Smallest difference that a number of blocks can detect.
+/// Smallest difference that a number of rounds can detect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Number of blocks.
-    pub blocks: u32,
+    /// Number of rounds.
+    pub rounds: u32,
     /// Relative difference, as a fraction, detected with 80 % probability at 95 % confidence; `None` if there are too
-    /// few blocks for an interval or the noise is too large.
+    /// few rounds for an interval or the noise is too large.
     pub effect: Option<f64>,
 }
 
@@ -165,14 +165,14 @@ pub(crate) mod testkit {
             noise: vec![Noise {
                 work: Work::Reads,
                 metric: "p50".parse().expect("a metric"),
-                blocks: 60,
+                rounds: 60,
                 ratio,
                 spread: Spread::normal(0.031),
                 experiment_blocks: 6,
                 experiments: 10,
                 false_differences: 1,
                 false_rate: proportion(1, 10, Confidence::P95).ok(),
-                effects: vec![Effect { blocks: 6, effect: Some(0.08) }, Effect { blocks: 5, effect: None }],
+                effects: vec![Effect { rounds: 6, effect: Some(0.08) }, Effect { rounds: 5, effect: None }],
             }],
             clock: Clock { cost_ns: 21.5, resolution_ns: 10 },
             runners: vec![],

@@ -3,7 +3,7 @@
 use litelab_model::condition::LimitPlan;
 use serde::Serialize;
 
-use super::arm::ArmAnalysis;
+use super::variant::VariantAnalysis;
 
 /// Result of an alert over all trials of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,15 +13,15 @@ pub struct AlertResult {
     pub limit: LimitPlan,
     /// Number of trials that have a value of the metric, with enough observations for it.
     pub trials: u64,
-    /// Arms in which the alert fired, in the order of the scenario.
+    /// Variants in which the alert fired, in the order of the scenario.
     pub fired: Vec<Fired>,
 }
 
-/// An arm in which an alert fired.
+/// A variant in which an alert fired.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fired {
-    /// Index of the arm.
-    pub arm: usize,
+    /// Index of the variant.
+    pub variant: usize,
     /// Number of trials whose value is beyond the bound.
     pub trials: u64,
     /// Number of trials that have a value.
@@ -30,11 +30,11 @@ pub struct Fired {
     pub worst: f64,
 }
 
-/// Checks the trials of a scenario's arms against a bound.
-pub(super) fn examine(limit: &LimitPlan, arms: &[&ArmAnalysis]) -> AlertResult {
+/// Checks the trials of a scenario's variants against a bound.
+pub(super) fn examine(limit: &LimitPlan, variants: &[&VariantAnalysis]) -> AlertResult {
     let mut result = AlertResult { limit: limit.clone(), trials: 0, fired: Vec::new() };
-    for arm in arms.iter().filter(|arm| arm.too_few(&limit.metric).is_none()) {
-        let values = arm.values(&limit.metric);
+    for variant in variants.iter().filter(|variant| variant.too_few(&limit.metric).is_none()) {
+        let values = variant.values(&limit.metric);
         result.trials += values.len() as u64;
         // Distance from the nearer bound, positive outside.
         let distance = |value: f64| {
@@ -44,7 +44,7 @@ pub(super) fn examine(limit: &LimitPlan, arms: &[&ArmAnalysis]) -> AlertResult {
         let beyond: Vec<f64> = values.iter().map(|(_, value)| *value).filter(|value| !limit.keeps(*value)).collect();
         if let Some(worst) = beyond.iter().copied().max_by(|a, b| distance(*a).total_cmp(&distance(*b))) {
             let (trials, of) = (beyond.len() as u64, values.len() as u64);
-            result.fired.push(Fired { arm: arm.index, trials, of, worst });
+            result.fired.push(Fired { variant: variant.index, trials, of, worst });
         }
     }
     result

@@ -4,9 +4,9 @@ use litelab_model::plan::ClaimPlan;
 use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, ExpectedRange, PairedRatio};
 use serde::Serialize;
 
-use super::arm::ArmAnalysis;
 use super::pair::{self, planner};
 use super::serial;
+use super::variant::VariantAnalysis;
 use crate::number;
 
 /// Result of judging one claim.
@@ -15,15 +15,15 @@ pub struct ClaimResult {
     /// The claim.
     #[serde(flatten)]
     pub plan: ClaimPlan,
-    /// Names of the claim's arm and of the arm that it is compared with.
-    pub arms: (String, Option<String>),
+    /// Names of the claim's variant and of the variant that it is compared with.
+    pub variants: (String, Option<String>),
     /// Ratio or value that the claim is judged by.
     #[serde(serialize_with = "serial::measured")]
     pub measured: Measured,
     /// Verdict on the claim.
     #[serde(flatten)]
     pub verdict: ClaimVerdict,
-    /// Counts of a rare event over all trials, for a claim about the arm's own value.
+    /// Counts of a rare event over all trials, for a claim about the variant's own value.
     pub events: Option<Events>,
     /// Reason for which the claim was not judged.
     pub reason: Option<String>,
@@ -32,9 +32,9 @@ pub struct ClaimResult {
 /// Quantity that a claim is judged by.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// Ratio of the arm to the arm that it is compared with, at 95 %.
+    /// Ratio of the variant to the variant that it is compared with, at 95 %.
     Ratio(PairedRatio),
-    /// Value of the arm itself, at 95 %.
+    /// Value of the variant itself, at 95 %.
     Value(Estimate),
     /// No measurement.
     Nothing,
@@ -52,50 +52,52 @@ impl Measured {
     }
 }
 
-const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { blocks_needed: None };
+const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { rounds_needed: None };
 
-/// Judges a claim. A failed trial of an arm leaves the claim open: the failure selected the remaining blocks.
-pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
-    let find = |index: usize| arms.get(index);
-    let name = |index: usize| find(index).map_or_else(|| format!("arm {index}"), |a| a.name.clone());
+/// Judges a claim. A failed trial of a variant leaves the claim open: the failure selected the remaining rounds.
+pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimResult {
+    let find = |index: usize| variants.get(index);
+    let name = |index: usize| find(index).map_or_else(|| format!("variant {index}"), |a| a.name.clone());
     let result = |measured, verdict, reason| ClaimResult {
         plan: plan.clone(),
-        arms: (name(plan.arm), plan.against.map(name)),
+        variants: (name(plan.variant), plan.against.map(name)),
         measured,
         verdict,
-        events: find(plan.arm).filter(|_| plan.against.is_none()).and_then(|arm| arm.metrics.get(&plan.metric)?.sum()),
+        events: find(plan.variant)
+            .filter(|_| plan.against.is_none())
+            .and_then(|variant| variant.metrics.get(&plan.metric)?.sum()),
         reason,
     };
-    let Some(arm) = find(plan.arm) else {
-        return result(Measured::Nothing, OPEN, Some("its arm is not in this run".into()));
+    let Some(variant) = find(plan.variant) else {
+        return result(Measured::Nothing, OPEN, Some("its variant is not in this run".into()));
     };
     let against = match plan.against.map(find) {
-        Some(None) => return result(Measured::Nothing, OPEN, Some("its arm is not in this run".into())),
+        Some(None) => return result(Measured::Nothing, OPEN, Some("its variant is not in this run".into())),
         Some(Some(against)) => Some(against),
         None => None,
     };
     let measured = match against {
-        Some(against) => pair::ratio(arm, against, &plan.metric, Confidence::P95).map(Measured::Ratio),
-        None => match arm.estimate(&plan.metric) {
+        Some(against) => pair::ratio(variant, against, &plan.metric, Confidence::P95).map(Measured::Ratio),
+        None => match variant.estimate(&plan.metric) {
             Some(estimate) => Ok(Measured::Value(*estimate)),
-            None => Err(format!("no trial of {} has a {}", arm.name, plan.metric)),
+            None => Err(format!("no trial of {} has a {}", variant.name, plan.metric)),
         },
     };
     let measured = match measured {
         Ok(measured) => measured,
         Err(reason) => {
-            let reason = failures(arm, against).unwrap_or(reason);
+            let reason = failures(variant, against).unwrap_or(reason);
             return result(Measured::Nothing, OPEN, Some(reason));
         }
     };
-    if let (None, Some(why)) = (failures(arm, against), arm.too_few(&plan.metric)) {
+    if let (None, Some(why)) = (failures(variant, against), variant.too_few(&plan.metric)) {
         return result(measured, OPEN, Some(why));
     }
     let verdict = measured.estimate().map_or(OPEN, |e| judge(e, plan.at_least, plan.at_most));
-    if let (None, None, OPEN, Some(why)) = (against, failures(arm, against), verdict, never(plan, arm)) {
+    if let (None, None, OPEN, Some(why)) = (against, failures(variant, against), verdict, never(plan, variant)) {
         return result(measured, OPEN, Some(why));
     }
-    match (failures(arm, against), measured.estimate().filter(|e| e.interval().is_none())) {
+    match (failures(variant, against), measured.estimate().filter(|e| e.interval().is_none())) {
         (Some(reason), _) => result(measured, OPEN, Some(reason)),
         (None, Some(few)) => {
             let reason = format!("{}; there are {}", number::needs(few), few.n);
@@ -107,8 +109,8 @@ pub(super) fn examine(plan: &ClaimPlan, arms: &[ArmAnalysis]) -> ClaimResult {
 
 /// Reason for which a claim "at most 0" stays open although no event was seen: the measurement gives an upper bound
 /// only.
-fn never(plan: &ClaimPlan, arm: &ArmAnalysis) -> Option<String> {
-    let values = arm.metrics.get(&plan.metric).filter(|_| plan.at_most == Some(0.0))?;
+fn never(plan: &ClaimPlan, variant: &VariantAnalysis) -> Option<String> {
+    let values = variant.metrics.get(&plan.metric).filter(|_| plan.at_most == Some(0.0))?;
     let (of, high) = (values.sum()?.of, values.estimate?.high()?);
     let bound = number::value(high, plan.metric.unit());
     Some(format!(
@@ -116,12 +118,14 @@ fn never(plan: &ClaimPlan, arm: &ArmAnalysis) -> Option<String> {
     ))
 }
 
-/// Reason for which an arm supports no verdict: it was skipped, or some of its trials failed.
-pub(super) fn failures(arm: &ArmAnalysis, against: Option<&ArmAnalysis>) -> Option<String> {
-    if let Some((arm, why)) = std::iter::once(arm).chain(against).find_map(|arm| Some((arm, arm.skipped.as_ref()?))) {
-        return Some(format!("{} was skipped: {why}", arm.name));
+/// Reason for which a variant supports no verdict: it was skipped, or some of its trials failed.
+pub(super) fn failures(variant: &VariantAnalysis, against: Option<&VariantAnalysis>) -> Option<String> {
+    if let Some((variant, why)) =
+        std::iter::once(variant).chain(against).find_map(|variant| Some((variant, variant.skipped.as_ref()?)))
+    {
+        return Some(format!("{} was skipped: {why}", variant.name));
     }
-    let failed = std::iter::once(arm).chain(against).find(|arm| arm.failed() > 0)?;
+    let failed = std::iter::once(variant).chain(against).find(|variant| variant.failed() > 0)?;
     let all = failed.failed() + failed.measured;
     let first = failed.failures.first().map_or("", |f| f.reason.as_str());
     Some(format!("{} of {} of {} failed: {first}", failed.failed(), number::counted(all, "trial"), failed.name))
@@ -135,7 +139,7 @@ fn judge(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> Cl
 }
 
 /// Applies the rule of [`ExpectedRange`] to bounds that no ratio can have, such as "at most 0 failures", without a
-/// forecast of blocks.
+/// forecast of rounds.
 fn beyond_ratios(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> ClaimVerdict {
     let Some(interval) = estimate.interval() else { return OPEN };
     if at_least.is_none() && at_most.is_none() {

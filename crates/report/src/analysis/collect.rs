@@ -12,9 +12,9 @@ use litelab_record::measure::{Meter, least_observations};
 use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
 use litelab_stats::{Events, quantile};
 
-use super::arm::{ArmAnalysis, FailureCount, Values, alike};
 use super::durability::{lower, lowest, shown};
 use super::flag::Flags;
+use super::variant::{FailureCount, Values, VariantAnalysis, alike};
 use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline};
 use crate::error::ReportError;
 use crate::number;
@@ -23,15 +23,15 @@ use crate::number;
 #[derive(Clone, Debug)]
 pub struct Collector {
     metrics: Vec<Metric>,
-    arms: Vec<Numbers>,
+    variants: Vec<Numbers>,
 }
 
-/// Numbers kept of the trials of one arm.
+/// Numbers kept of the trials of one variant.
 #[derive(Clone, Debug, Default)]
 struct Numbers {
     measured: u64,
     values: BTreeMap<Metric, Vec<(u32, f64)>>,
-    /// Counts of rare events, by block.
+    /// Counts of rare events, by round.
     events: BTreeMap<Metric, BTreeMap<u32, Events>>,
     /// For quantiles: the number of observations and the longest one of each trial, in the order of `values`.
     observed: BTreeMap<Metric, Vec<(u64, f64)>>,
@@ -66,30 +66,31 @@ impl Collector {
         let judged = plan.scenarios.iter().flat_map(|s| litelab_model::judging::judged(&s.metrics));
         let all = Metric::names().filter_map(|name| name.parse().ok());
         let metrics: BTreeSet<Metric> = all.chain(named).chain(judged).collect();
-        Self { metrics: metrics.into_iter().collect(), arms: vec![Numbers::default(); plan.arms.len()] }
+        Self { metrics: metrics.into_iter().collect(), variants: vec![Numbers::default(); plan.variants.len()] }
     }
 
     /// Adds a trial of the plan.
     ///
     /// # Errors
-    /// If the plan does not have the trial's arm.
+    /// If the plan does not have the trial's variant.
     pub fn add(&mut self, plan: &Plan, record: &TrialRecord) -> Result<(), ReportError> {
-        let damaged = ReportError::Damaged { arm: record.arm, arms: plan.arms.len() };
-        let (Some(arm), Some(numbers)) = (plan.arms.get(record.arm), self.arms.get_mut(record.arm)) else {
+        let damaged = ReportError::Damaged { variant: record.variant, variants: plan.variants.len() };
+        let (Some(variant), Some(numbers)) = (plan.variants.get(record.variant), self.variants.get_mut(record.variant))
+        else {
             return Err(damaged);
         };
         match &record.outcome {
             Outcome::Failed(failure) => {
                 let entry = numbers.failures.entry((failure.kind as u8, alike(&failure.reason)));
                 let (kind, reason) = (failure.kind, failure.reason.clone());
-                let count = entry.or_insert_with(|| FailureCount { kind, reason, varies: false, blocks: Vec::new() });
+                let count = entry.or_insert_with(|| FailureCount { kind, reason, varies: false, rounds: Vec::new() });
                 count.varies |= count.reason != failure.reason;
-                count.blocks.push(record.block);
+                count.rounds.push(record.round);
             }
             Outcome::Measured(measurement) => {
-                let level = lowest(arm, &measurement.settings);
+                let level = lowest(variant, &measurement.settings);
                 numbers.level = Some(numbers.level.map_or(level, |so_far| lower(so_far, level)));
-                numbers.measure(record.block, measurement, &self.metrics);
+                numbers.measure(record.round, measurement, &self.metrics);
             }
         }
         Ok(())
@@ -98,14 +99,14 @@ impl Collector {
     /// Whether the analysis uses a trial's time series.
     #[must_use]
     pub fn wants_series(&self, plan: &Plan, record: &TrialRecord) -> bool {
-        matches!(record.outcome, Outcome::Measured(_)) && windows(plan, record.arm) > 0
+        matches!(record.outcome, Outcome::Measured(_)) && windows(plan, record.variant) > 0
     }
 
     /// Adds the time series of a trial that was added before.
     pub fn add_series(&mut self, plan: &Plan, record: &TrialRecord, series: &Series) {
-        let count = windows(plan, record.arm);
+        let count = windows(plan, record.variant);
         if let (Outcome::Measured(measurement), Some(numbers), 1..) =
-            (&record.outcome, self.arms.get_mut(record.arm), count)
+            (&record.outcome, self.variants.get_mut(record.variant), count)
         {
             numbers.timelines.push(timeline::windows(measurement, series, count));
         }
@@ -115,38 +116,38 @@ impl Collector {
     #[must_use]
     pub fn finish(&self, info: &RunInfo) -> Analysis {
         let plan = &info.plan;
-        let arms: Vec<ArmAnalysis> = self
-            .arms
+        let variants: Vec<VariantAnalysis> = self
+            .variants
             .iter()
             .enumerate()
-            .filter_map(|(index, numbers)| Some(numbers.analyse(ArmAnalysis::new(plan, index)?)))
+            .filter_map(|(index, numbers)| Some(numbers.analyse(VariantAnalysis::new(plan, index)?)))
             .collect();
         let scenarios = plan
             .scenarios
             .iter()
             .enumerate()
-            .map(|(index, s)| scenario::analyse(plan.tolerance, index, s, &arms, info));
+            .map(|(index, s)| scenario::analyse(plan.tolerance, index, s, &variants, info));
         let mut scenarios: Vec<ScenarioAnalysis> = scenarios.collect();
         for scenario in &mut scenarios {
-            let timeline = |arm: &usize| timeline::timeline(*arm, &self.arms.get(*arm)?.timelines);
-            scenario.timelines = scenario.arms.iter().filter_map(timeline).collect();
+            let timeline = |variant: &usize| timeline::timeline(*variant, &self.variants.get(*variant)?.timelines);
+            scenario.timelines = scenario.variants.iter().filter_map(timeline).collect();
         }
-        let claims = plan.claims.iter().map(|c| claim::examine(c, &arms)).collect();
-        let findings = plan.findings.iter().map(|f| finding::fill(f, &arms, plan.tolerance)).collect();
+        let claims = plan.claims.iter().map(|c| claim::examine(c, &variants)).collect();
+        let findings = plan.findings.iter().map(|f| finding::fill(f, &variants, plan.tolerance)).collect();
         let left_out = plan.left_out.clone();
-        let crossovers = crossover::find(plan, &arms);
-        Analysis { scenarios, claims, left_out, findings, crossovers, arms, tolerance: plan.tolerance }
+        let crossovers = crossover::find(plan, &variants);
+        Analysis { scenarios, claims, left_out, findings, crossovers, variants, tolerance: plan.tolerance }
     }
 }
 
-/// Number of timeline windows of an arm's scenario; 0 without a timeline.
-fn windows(plan: &Plan, arm: usize) -> usize {
-    let scenario = plan.arms.get(arm).and_then(|arm| plan.scenarios.get(arm.scenario));
+/// Number of timeline windows of a variant's scenario; 0 without a timeline.
+fn windows(plan: &Plan, variant: usize) -> usize {
+    let scenario = plan.variants.get(variant).and_then(|variant| plan.scenarios.get(variant.scenario));
     scenario.map_or(0, |scenario| scenario.timeline as usize)
 }
 
 impl Numbers {
-    fn measure(&mut self, block: u32, measurement: &Measurement, metrics: &[Metric]) {
+    fn measure(&mut self, round: u32, measurement: &Measurement, metrics: &[Metric]) {
         self.measured += 1;
         self.flags.add(&measurement.flags);
         self.on_server |= measurement.on_server;
@@ -173,9 +174,9 @@ impl Numbers {
         let mut meter = Meter::new(measurement);
         for metric in metrics {
             if let Some((count, of)) = meter.events(metric) {
-                self.events.entry(metric.clone()).or_default().insert(block, Events { count, of });
+                self.events.entry(metric.clone()).or_default().insert(round, Events { count, of });
             } else if let Some(value) = meter.value(metric) {
-                self.values.entry(metric.clone()).or_default().push((block, value));
+                self.values.entry(metric.clone()).or_default().push((round, value));
                 if let Some(observed) = meter.observations(metric) {
                     self.observed.entry(metric.clone()).or_default().push(observed);
                 }
@@ -237,17 +238,17 @@ impl Numbers {
         if max_of.is_none() {
             return Values::new(values.to_vec());
         }
-        let longest = values.iter().zip(observed).map(|((block, _), (_, longest))| (*block, *longest));
+        let longest = values.iter().zip(observed).map(|((round, _), (_, longest))| (*round, *longest));
         Values { max_of, ..Values::new(longest.collect()) }
     }
 
-    fn analyse(&self, arm: ArmAnalysis) -> ArmAnalysis {
+    fn analyse(&self, variant: VariantAnalysis) -> VariantAnalysis {
         let level = self.level.flatten();
         let mut failures: Vec<FailureCount> = self.failures.values().cloned().collect();
-        failures.sort_by_key(|f| std::cmp::Reverse(f.blocks.len()));
+        failures.sort_by_key(|f| std::cmp::Reverse(f.rounds.len()));
         let mut notes = self.notes();
-        notes.extend(arm.ceiling.filter(|_| self.measured > 0).map(ceiling));
-        ArmAnalysis {
+        notes.extend(variant.ceiling.filter(|_| self.measured > 0).map(ceiling));
+        VariantAnalysis {
             measured: self.measured,
             failures,
             metrics: self.metrics(),
@@ -258,12 +259,12 @@ impl Numbers {
             errors: self.errors.clone(),
             notes,
             idle: self.flags.idle(self.measured),
-            ..arm
+            ..variant
         }
     }
 }
 
-/// Note on arms of a server: a server is another process and may run on another machine.
+/// Note on variants of a server: a server is another process and may run on another machine.
 const ON_SERVER: &str = "CPU and memory are the runner's alone; what the server took beside it is not measured";
 
 /// Note on the limit that the scenario's own pauses set for every database.

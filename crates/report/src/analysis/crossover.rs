@@ -7,10 +7,10 @@ use litelab_model::{Metric, Plan};
 use litelab_stats::{Confidence, Crossover, PairedRatio, StatsError};
 use serde::Serialize;
 
-use super::arm::ArmAnalysis;
 use super::claim::failures;
 use super::pair::{self, better};
 use super::serial;
+use super::variant::VariantAnalysis;
 
 /// Crossovers of two variants in one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,8 +25,8 @@ pub struct CrossoverResult {
     pub other: String,
     /// Levels that both variants have, ascending; at least two.
     pub levels: Vec<u32>,
-    /// Arms at these levels: those of the base, then those of the other.
-    pub arms: (Vec<usize>, Vec<usize>),
+    /// Variants at these levels: those of the base, then those of the other.
+    pub variants: (Vec<usize>, Vec<usize>),
     /// Results in the order of the study's metrics.
     pub metrics: Vec<MetricCrossover>,
 }
@@ -45,20 +45,20 @@ pub struct MetricCrossover {
 }
 
 /// Finds all crossovers of a plan, in its order.
-pub(super) fn find(plan: &Plan, arms: &[ArmAnalysis]) -> Vec<CrossoverResult> {
-    let each = |of: &CrossoverPlan| of.others.iter().map(|other| one(plan, of, other, arms)).collect::<Vec<_>>();
+pub(super) fn find(plan: &Plan, variants: &[VariantAnalysis]) -> Vec<CrossoverResult> {
+    let each = |of: &CrossoverPlan| of.others.iter().map(|other| one(plan, of, other, variants)).collect::<Vec<_>>();
     plan.crossovers.iter().flat_map(each).collect()
 }
 
-fn one(plan: &Plan, of: &CrossoverPlan, other: &LinePlan, arms: &[ArmAnalysis]) -> CrossoverResult {
-    let theirs: BTreeMap<u32, usize> = other.arms.iter().copied().collect();
-    let shared = of.base.arms.iter().filter_map(|(level, base)| Some((*level, *base, *theirs.get(level)?)));
+fn one(plan: &Plan, of: &CrossoverPlan, other: &LinePlan, variants: &[VariantAnalysis]) -> CrossoverResult {
+    let theirs: BTreeMap<u32, usize> = other.variants.iter().copied().collect();
+    let shared = of.base.variants.iter().filter_map(|(level, base)| Some((*level, *base, *theirs.get(level)?)));
     let shared: Vec<(u32, usize, usize)> = shared.collect();
     let in_metric = |metric: &Metric| MetricCrossover {
         metric: metric.clone(),
-        found: judge(metric, &shared, arms),
+        found: judge(metric, &shared, variants),
         last: shared.last().and_then(|(_, base, other)| {
-            pair::ratio(arms.get(*other)?, arms.get(*base)?, metric, Confidence::P95).ok()
+            pair::ratio(variants.get(*other)?, variants.get(*base)?, metric, Confidence::P95).ok()
         }),
     };
     CrossoverResult {
@@ -67,44 +67,44 @@ fn one(plan: &Plan, of: &CrossoverPlan, other: &LinePlan, arms: &[ArmAnalysis]) 
         base: of.base.label.clone(),
         other: other.label.clone(),
         levels: shared.iter().map(|(level, ..)| *level).collect(),
-        arms: shared.iter().map(|(_, base, other)| (*base, *other)).unzip(),
+        variants: shared.iter().map(|(_, base, other)| (*base, *other)).unzip(),
         metrics: of.metrics.iter().map(in_metric).collect(),
     }
 }
 
-/// Judges the blocks that have a value of both variants at every level. As with a claim, a failed trial of an arm
+/// Judges the rounds that have a value of both variants at every level. As with a claim, a failed trial of a variant
 /// leaves the result open.
-fn judge(metric: &Metric, shared: &[(u32, usize, usize)], arms: &[ArmAnalysis]) -> Result<Crossover, String> {
-    let mut blocks: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+fn judge(metric: &Metric, shared: &[(u32, usize, usize)], variants: &[VariantAnalysis]) -> Result<Crossover, String> {
+    let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for (at, (_, base, other)) in shared.iter().enumerate() {
-        let (Some(base), Some(other)) = (arms.get(*base), arms.get(*other)) else {
-            return Err("an arm is not in this run".into());
+        let (Some(base), Some(other)) = (variants.get(*base), variants.get(*other)) else {
+            return Err("a variant is not in this run".into());
         };
         if let Some(why) = failures(other, Some(base)) {
             return Err(why);
         }
-        if let Some(why) = [base, other].into_iter().find_map(|arm| arm.too_few(metric)) {
+        if let Some(why) = [base, other].into_iter().find_map(|variant| variant.too_few(metric)) {
             return Err(why);
         }
-        for (block, base, other) in pair::pairs(other, base, metric) {
-            let curve = blocks.entry(block).or_default();
-            // A block without a value at an earlier level has a shorter curve and is dropped below.
+        for (round, base, other) in pair::pairs(other, base, metric) {
+            let curve = rounds.entry(round).or_default();
+            // A round without a value at an earlier level has a shorter curve and is dropped below.
             if curve.len() == at {
                 curve.push((base, other));
             }
         }
     }
-    blocks.retain(|_, curve| curve.len() == shared.len());
-    let (numbers, blocks): (Vec<u32>, Vec<Vec<(f64, f64)>>) = blocks.into_iter().unzip();
+    rounds.retain(|_, curve| curve.len() == shared.len());
+    let (numbers, rounds): (Vec<u32>, Vec<Vec<(f64, f64)>>) = rounds.into_iter().unzip();
     let levels: Vec<f64> = shared.iter().map(|(level, ..)| f64::from(*level)).collect();
-    if blocks.is_empty() {
-        return Err(format!("no block has a {metric} of all arms"));
+    if rounds.is_empty() {
+        return Err(format!("no round has a {metric} of all variants"));
     }
-    let block = |index: usize| numbers.get(index).map_or(0, |block| block + 1);
-    Crossover::from_blocks(&levels, &blocks, better(metric), Confidence::P95).map_err(|error| match error {
-        StatsError::NotPositive { index, .. } => format!("no ratio in {metric}: it is 0 in block {}", block(index)),
+    let round = |index: usize| numbers.get(index).map_or(0, |round| round + 1);
+    Crossover::from_blocks(&levels, &rounds, better(metric), Confidence::P95).map_err(|error| match error {
+        StatsError::NotPositive { index, .. } => format!("no ratio in {metric}: it is 0 in round {}", round(index)),
         StatsError::NotFinite { index, .. } => {
-            format!("no ratio in {metric}: it is no number in block {}", block(index))
+            format!("no ratio in {metric}: it is no number in round {}", round(index))
         }
         other => format!("no crossover in {metric}: {other}"),
     })

@@ -1,24 +1,24 @@
-//! Durability of an arm, from the settings that its connections reported, never from the requested ones.
+//! Durability of a variant, from the settings that its connections reported, never from the requested ones.
 
 use std::fmt;
 
 use litelab_model::durability::{Durability, Level};
 use litelab_model::study::Location;
-use litelab_model::{Arm, pragma};
+use litelab_model::{Variant, pragma};
 use litelab_protocol::{ConnectionSettings, Value};
 
-use super::arm::ArmAnalysis;
+use super::variant::VariantAnalysis;
 
-/// The lowest durability level of an arm's connections; `None` without connections, or if one did not report enough
+/// The lowest durability level of a variant's connections; `None` without connections, or if one did not report enough
 /// settings.
 #[must_use]
-pub fn lowest(arm: &Arm, connections: &[ConnectionSettings]) -> Option<Level> {
-    if arm.location != Location::File {
+pub fn lowest(variant: &Variant, connections: &[ConnectionSettings]) -> Option<Level> {
+    if variant.location != Location::File {
         return Some(Level { durability: Durability::Volatile, caveat: None });
     }
     let levels = connections
         .iter()
-        .map(|connection| Level::reported(arm.dialect, &|name| connection.settings.get(name).cloned()));
+        .map(|connection| Level::reported(variant.dialect, &|name| connection.settings.get(name).cloned()));
     levels.reduce(lower).flatten()
 }
 
@@ -29,40 +29,40 @@ pub fn lower(a: Option<Level>, b: Option<Level>) -> Option<Level> {
     Some(Level { durability: a.durability.min(b.durability), caveat: a.caveat.or(b.caveat) })
 }
 
-/// Durability levels of an arm and of the arm that it is compared with; `None` if not known.
+/// Durability levels of a variant and of the variant that it is compared with; `None` if not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Footing {
-    /// Level of the arm that it is compared with.
+pub struct DurabilityPair {
+    /// Level of the variant that it is compared with.
     pub against: Option<Durability>,
-    /// Level of the arm.
-    pub arm: Option<Durability>,
+    /// Level of the variant.
+    pub variant: Option<Durability>,
 }
 
-impl Footing {
-    /// Takes the durability levels of two arms.
+impl DurabilityPair {
+    /// Takes the durability levels of two variants.
     #[must_use]
-    pub fn of(arm: &ArmAnalysis, against: &ArmAnalysis) -> Self {
-        Self { against: against.durability, arm: arm.durability }
+    pub fn of(variant: &VariantAnalysis, against: &VariantAnalysis) -> Self {
+        Self { against: against.durability, variant: variant.durability }
     }
 
-    /// Whether the arm is known to have a lower durability level than the other.
+    /// Whether the variant is known to have a lower durability level than the other.
     #[must_use]
     pub fn is_loss(self) -> bool {
-        self.against.zip(self.arm).is_some_and(|(against, arm)| arm < against)
+        self.against.zip(self.variant).is_some_and(|(against, variant)| variant < against)
     }
 
-    /// Whether the arm is known to have a higher durability level than the other.
+    /// Whether the variant is known to have a higher durability level than the other.
     #[must_use]
     pub fn is_gain(self) -> bool {
-        self.against.zip(self.arm).is_some_and(|(against, arm)| arm > against)
+        self.against.zip(self.variant).is_some_and(|(against, variant)| variant > against)
     }
 
     /// Difference in the form `gives up the last commits at a power loss (D3 → D2)`; `None` if the levels are equal.
     #[must_use]
     pub fn difference(self) -> Option<String> {
-        match (self.against, self.arm) {
-            (against, arm) if against == arm => None,
-            (Some(_), Some(arm)) if self.is_loss() => Some(format!("gives up {} ({self})", arm.price())),
+        match (self.against, self.variant) {
+            (against, variant) if against == variant => None,
+            (Some(_), Some(variant)) if self.is_loss() => Some(format!("gives up {} ({self})", variant.price())),
             (Some(against), Some(_)) => Some(format!("keeps {} ({self})", against.price())),
             _ => Some(format!("the durability of one of them is not known ({self})")),
         }
@@ -70,13 +70,13 @@ impl Footing {
 }
 
 /// Formats as `D4`, or as `D4 → D2` if the levels differ.
-impl fmt::Display for Footing {
+impl fmt::Display for DurabilityPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = |level: Option<Durability>| level.map_or_else(|| "?".to_owned(), |level| level.to_string());
-        if self.against == self.arm {
-            f.write_str(&level(self.arm))
+        if self.against == self.variant {
+            f.write_str(&level(self.variant))
         } else {
-            write!(f, "{} → {}", level(self.against), level(self.arm))
+            write!(f, "{} → {}", level(self.against), level(self.variant))
         }
     }
 }

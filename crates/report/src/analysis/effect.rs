@@ -1,4 +1,4 @@
-//! Effects in a scenario whose arms are all combinations of its dimensions: the mean effect of one choice over all
+//! Effects in a scenario whose variants are all combinations of its dimensions: the mean effect of one choice over all
 //! other dimensions, and the interactions of two choices.
 
 use std::collections::BTreeMap;
@@ -8,8 +8,8 @@ use litelab_model::metric::Metric;
 use litelab_stats::{Confidence, PairedRatio};
 use serde::Serialize;
 
-use super::arm::ArmAnalysis;
 use super::serial;
+use super::variant::VariantAnalysis;
 
 /// A dimension and a value of it, as text.
 pub type Level = (String, String);
@@ -41,51 +41,55 @@ pub struct Effects {
     pub effects: Vec<Effect>,
 }
 
-/// Logarithms of one block's values, by combination of the dimensions' values.
-type Block = BTreeMap<Vec<String>, f64>;
+/// Logarithms of one round's values, by combination of the dimensions' values.
+type Round = BTreeMap<Vec<String>, f64>;
 
 /// Computes all effects, or returns the reason in one line for which there are none.
 pub(super) fn effects(
     dimensions: &[String],
     metric: &Metric,
-    arms: &[&ArmAnalysis],
+    variants: &[&VariantAnalysis],
     baseline: usize,
 ) -> Result<Effects, String> {
-    let key = |arm: &ArmAnalysis| -> Option<Vec<String>> {
-        dimensions.iter().map(|d| arm.dimensions.get(d).map(Scalar::to_string)).collect()
+    let key = |variant: &VariantAnalysis| -> Option<Vec<String>> {
+        dimensions.iter().map(|d| variant.dimensions.get(d).map(Scalar::to_string)).collect()
     };
     let reference =
-        arms.iter().find(|a| a.index == baseline).and_then(|a| key(a)).ok_or("its baseline has no place")?;
+        variants.iter().find(|a| a.index == baseline).and_then(|a| key(a)).ok_or("its baseline has no place")?;
     let mut levels: Vec<Vec<String>> = dimensions.iter().map(|_| Vec::new()).collect();
-    let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
-    let counted = |arm: &&&ArmAnalysis| arm.metrics.get(metric).is_some_and(|values| values.sum().is_some());
-    if arms.iter().any(|arm| counted(&arm)) {
-        return Err(format!("no effects in {metric}: it may be 0 in a block"));
+    let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
+    let counted =
+        |variant: &&&VariantAnalysis| variant.metrics.get(metric).is_some_and(|values| values.sum().is_some());
+    if variants.iter().any(|variant| counted(&variant)) {
+        return Err(format!("no effects in {metric}: it may be 0 in a round"));
     }
-    if let Some(why) = arms.iter().find_map(|arm| arm.too_few(metric)) {
+    if let Some(why) = variants.iter().find_map(|variant| variant.too_few(metric)) {
         return Err(why);
     }
-    for arm in arms {
-        let key = key(arm).ok_or_else(|| format!("{} lacks one of the dimensions", arm.label))?;
+    for variant in variants {
+        let key = key(variant).ok_or_else(|| format!("{} lacks one of the dimensions", variant.label))?;
         for (levels, level) in levels.iter_mut().zip(&key) {
             if !levels.contains(level) {
                 levels.push(level.clone());
             }
         }
-        for (block, value) in arm.values(metric).iter().filter(|(_, value)| *value > 0.0) {
-            blocks.entry(*block).or_default().insert(key.clone(), value.ln());
+        for (round, value) in variant.values(metric).iter().filter(|(_, value)| *value > 0.0) {
+            rounds.entry(*round).or_default().insert(key.clone(), value.ln());
         }
     }
     let combinations: usize = levels.iter().map(Vec::len).product();
-    if combinations != arms.len() || arms.len() < 4 {
-        return Err(format!("effects need all {combinations} combinations of its dimensions: it has {}", arms.len()));
+    if combinations != variants.len() || variants.len() < 4 {
+        return Err(format!(
+            "effects need all {combinations} combinations of its dimensions: it has {}",
+            variants.len()
+        ));
     }
-    blocks.retain(|_, block| block.len() == combinations);
+    rounds.retain(|_, round| round.len() == combinations);
     let contrasts = contrasts(&levels, &reference);
     let confidence = Confidence::P95.shared_by(contrasts.len().max(1)).unwrap_or_default();
     let mut effects = Vec::new();
     for contrast in contrasts {
-        let pairs: Vec<(f64, f64)> = blocks.values().map(|block| (1.0, contrast.of(block, &reference).exp())).collect();
+        let pairs: Vec<(f64, f64)> = rounds.values().map(|round| (1.0, contrast.of(round, &reference).exp())).collect();
         let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| format!("no effects in {metric}: {e}"))?;
         let name = |(d, level): &(usize, String)| (dimensions[*d].clone(), level.clone());
         effects.push(Effect {
@@ -105,9 +109,9 @@ struct Contrast(Vec<(usize, String)>);
 impl Contrast {
     /// The contrast as a mean over all combinations of the other dimensions. One choice is a difference; two choices
     /// are the difference of two differences.
-    fn of(&self, block: &Block, reference: &[String]) -> f64 {
+    fn of(&self, round: &Round, reference: &[String]) -> f64 {
         let (mut sum, mut count) = (0.0, 0_u32);
-        for (key, value) in block {
+        for (key, value) in round {
             let signs = self.0.iter().map(|(d, level)| match &key[*d] {
                 at if at == level => 1.0,
                 at if *at == reference[*d] => -1.0,
@@ -140,8 +144,8 @@ fn contrasts(levels: &[Vec<String>], reference: &[String]) -> Vec<Contrast> {
 mod tests {
     use super::*;
 
-    /// A block in which `a = 1` doubles the value, `b = y` divides it by three, and both together halve it once more.
-    fn block() -> Block {
+    /// A round in which `a = 1` doubles the value, `b = y` divides it by three, and both together halve it once more.
+    fn round() -> Round {
         let key = |a: &str, b: &str| vec![a.to_owned(), b.to_owned()];
         let value = |x: f64| x.ln();
         BTreeMap::from([
@@ -160,7 +164,7 @@ mod tests {
         let reference = ["0".to_owned(), "x".to_owned()];
         let of = |choices: &[(usize, &str)]| {
             let choices = choices.iter().map(|(d, level)| (*d, (*level).to_owned())).collect();
-            Contrast(choices).of(&block(), &reference).exp()
+            Contrast(choices).of(&round(), &reference).exp()
         };
         // The factors 2, 1 and 2 over the three values of b.
         assert!((of(&[(0, "1")]) - 4.0_f64.powf(1.0 / 3.0)).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Notes on an arm's numbers, from the flags of all its trials.
+//! Notes on a variant's numbers, from the flags of all its trials.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ struct Seen {
     of: u64,
 }
 
-/// Flags of an arm, summed over its trials.
+/// Flags of a variant, summed over its trials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flags(BTreeMap<Kind, Seen>);
 

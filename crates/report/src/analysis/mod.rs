@@ -1,18 +1,17 @@
 //! From trials to estimates, comparisons, verdicts, claims and findings.
 //!
-//! **Comparisons.** Within a scenario every arm is compared with the baseline, block by block
+//! **Comparisons.** Within a scenario every variant is compared with the baseline, round by round
 //! ([`litelab_stats::PairedRatio`]).
 //!
 //! **Families.** The comparisons of one scenario in all judged metrics are one family: each interval has the level
 //! 1 − α/m, so that all m hold together at 95 % (Bonferroni; Holm's p-values are given as well). The verdict of a row,
 //! which is that of the first conclusive metric, holds with them. Each claim is a family of its own: its author chose
-//! it before the run. Medians of single arms have plain 95 % intervals; they describe and decide nothing.
+//! it before the run. Medians of single variants have plain 95 % intervals; they describe and decide nothing.
 //!
 //! **Rare events** (failed, errors, served, lost) are counts over all trials ([`litelab_stats::Events`]). **Quantiles**
 //! of too few observations are shown as the longest one and are not judged ([`Values::max_of`]).
 
 mod alert;
-mod arm;
 mod claim;
 mod collect;
 mod content;
@@ -28,18 +27,18 @@ mod scalability;
 mod scenario;
 mod serial;
 pub mod timeline;
+mod variant;
 
 use litelab_model::Metric;
 use litelab_record::{RunFile, RunInfo};
 use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
-pub use arm::{ArmAnalysis, FailureCount, Values, alike};
 pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;
 pub use crossover::{CrossoverResult, MetricCrossover};
-pub use durability::Footing;
+pub use durability::DurabilityPair;
 pub use effect::{Effect, Effects};
 pub use harness::HarnessCost;
 pub use litelab_model::judging::{judged, shared_confidence};
@@ -47,8 +46,9 @@ pub use noise::{AaCheck, Noise};
 pub use pair::{MetricComparison, better, pair};
 pub(crate) use pair::{pair_values, pairs, planner};
 pub use scalability::Scalability;
-pub use scenario::{ArmComparison, ScenarioAnalysis, compare};
+pub use scenario::{ScenarioAnalysis, VariantComparison, compare};
 pub use timeline::Timeline;
+pub use variant::{FailureCount, Values, VariantAnalysis, alike};
 
 use crate::error::ReportError;
 
@@ -57,43 +57,43 @@ use crate::error::ReportError;
 pub struct Analysis {
     /// Scenarios in the order of the plan.
     pub scenarios: Vec<ScenarioAnalysis>,
-    /// Arms in the order of the plan: the position of an arm is its index there.
-    pub arms: Vec<ArmAnalysis>,
+    /// Variants in the order of the plan: the position of a variant is its index there.
+    pub variants: Vec<VariantAnalysis>,
     /// Claims in the order of the plan.
     pub claims: Vec<ClaimResult>,
-    /// Names of claims whose arms `--quick` left out.
+    /// Names of claims whose variants `--quick` left out.
     pub left_out: Vec<String>,
     /// Sentences of the plan with their values.
     pub findings: Vec<String>,
     /// Crossovers in the order of the plan, one for each scenario and each variant that may overtake the base.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<CrossoverResult>,
-    /// Relative difference below which two arms count as equivalent.
+    /// Relative difference below which two variants count as equivalent.
     pub tolerance: f64,
 }
 
 impl Analysis {
-    /// Whether arms with the same work left different rows. Some of their numbers are then those of different work.
+    /// Whether variants with the same work left different rows. Some of their numbers are then those of different work.
     #[must_use]
     pub fn self_check_failed(&self) -> bool {
         self.scenarios.iter().flat_map(|scenario| &scenario.content).any(|check| !check.odd.is_empty())
     }
 
-    /// Durability levels of an arm and of the arm that it is compared with.
+    /// Durability levels of a variant and of the variant that it is compared with.
     #[must_use]
-    pub fn footing(&self, arm: usize, against: usize) -> Footing {
-        let rung = |index: usize| self.arms.get(index).and_then(|arm| arm.durability);
-        Footing { against: rung(against), arm: rung(arm) }
+    pub fn durability_pair(&self, variant: usize, against: usize) -> DurabilityPair {
+        let level = |index: usize| self.variants.get(index).and_then(|variant| variant.durability);
+        DurabilityPair { against: level(against), variant: level(variant) }
     }
 
     /// Keeps these scenarios with their claims and crossovers, and drops all others.
     pub fn keep(&mut self, scenarios: &[String]) {
-        let arms = &self.arms;
-        let kept = |arm: usize| {
-            let scenario = arms.get(arm).and_then(|arm| self.scenarios.get(arm.scenario));
+        let variants = &self.variants;
+        let kept = |variant: usize| {
+            let scenario = variants.get(variant).and_then(|variant| self.scenarios.get(variant.scenario));
             scenario.is_some_and(|scenario| scenarios.contains(&scenario.name))
         };
-        self.claims.retain(|claim| kept(claim.plan.arm));
+        self.claims.retain(|claim| kept(claim.plan.variant));
         self.crossovers.retain(|crossover| scenarios.contains(&crossover.scenario));
         self.scenarios.retain(|scenario| scenarios.contains(&scenario.name));
     }
@@ -107,7 +107,7 @@ pub fn analyse(file: &RunFile, info: &RunInfo) -> Result<Analysis, ReportError> 
     analyse_with(file, info, &[])
 }
 
-/// Analyses a run file as [`analyse`] does, with further metrics of single transactions (`p99:claim`) for every arm.
+/// Analyses a run file as [`analyse`] does, with further metrics of single transactions (`p99:claim`) for every variant.
 ///
 /// # Errors
 /// If the file cannot be read or is damaged.

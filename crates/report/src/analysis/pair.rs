@@ -1,4 +1,4 @@
-//! Comparison of two arms in one metric, block by block.
+//! Comparison of two variants in one metric, round by round.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use litelab_record::measure::least_observations;
 use litelab_stats::{Better, Confidence, Events, PairedRatio, Planner, StatsError, Tolerance, Verdict};
 use serde::Serialize;
 
-use super::arm::{ArmAnalysis, Values};
 use super::serial;
+use super::variant::{Values, VariantAnalysis};
 
-/// Comparison of an arm with another in one metric.
+/// Comparison of a variant with another in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricComparison {
     /// The metric.
     pub metric: Metric,
-    /// Ratio of the arm to the arm that it is compared with, or the reason in one line for which there is none.
+    /// Ratio of the variant to the variant that it is compared with, or the reason in one line for which there is none.
     #[serde(serialize_with = "serial::known_ratio")]
     pub ratio: Result<PairedRatio, String>,
     /// Verdict on the ratio.
@@ -32,34 +32,39 @@ pub fn better(metric: &Metric) -> Better {
     if metric.measure.more_is_better() { Better::Higher } else { Better::Lower }
 }
 
-/// Planner of blocks with 80 % power at a confidence.
+/// Planner of rounds with 80 % power at a confidence.
 pub(crate) fn planner(confidence: Confidence) -> Planner {
     Planner::new(confidence, 0.8).unwrap_or_default()
 }
 
-/// Blocks in which both arms have a value: block number, value of `against`, value of `arm`.
-pub(crate) fn pairs(arm: &ArmAnalysis, against: &ArmAnalysis, metric: &Metric) -> Vec<(u32, f64, f64)> {
-    pairs_of(arm.values(metric), against.values(metric))
+/// Rounds in which both variants have a value: round number, value of `against`, value of `variant`.
+pub(crate) fn pairs(variant: &VariantAnalysis, against: &VariantAnalysis, metric: &Metric) -> Vec<(u32, f64, f64)> {
+    pairs_of(variant.values(metric), against.values(metric))
 }
 
 fn pairs_of(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Vec<(u32, f64, f64)> {
     let ours: BTreeMap<u32, f64> = ours.iter().copied().collect();
-    let both = |(block, theirs): &(u32, f64)| Some((*block, *theirs, *ours.get(block)?));
+    let both = |(round, theirs): &(u32, f64)| Some((*round, *theirs, *ours.get(round)?));
     theirs.iter().filter_map(both).collect()
 }
 
-/// Computes the ratio arm / against over the blocks in which both have a value.
+/// Computes the ratio variant / against over the rounds in which both have a value.
 ///
 /// # Errors
 /// The reason in one line for which there is none.
 pub(crate) fn ratio(
-    arm: &ArmAnalysis,
-    against: &ArmAnalysis,
+    variant: &VariantAnalysis,
+    against: &VariantAnalysis,
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
     let none = Values::default();
-    ratio_of(arm.metrics.get(metric).unwrap_or(&none), against.metrics.get(metric).unwrap_or(&none), metric, confidence)
+    ratio_of(
+        variant.metrics.get(metric).unwrap_or(&none),
+        against.metrics.get(metric).unwrap_or(&none),
+        metric,
+        confidence,
+    )
 }
 
 /// Reason for which values are not judged: the trials are too short, or the values are the longest of too few
@@ -80,12 +85,12 @@ fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confide
         return Err(why);
     }
     if let (Some(our_sum), Some(their_sum)) = (ours.sum(), theirs.sum()) {
-        let both = |(block, theirs): (&u32, &Events)| Some((*theirs, *ours.events.get(block)?));
-        let blocks: Vec<(Events, Events)> = theirs.events.iter().filter_map(both).collect();
+        let both = |(round, theirs): (&u32, &Events)| Some((*theirs, *ours.events.get(round)?));
+        let rounds: Vec<(Events, Events)> = theirs.events.iter().filter_map(both).collect();
         let counts = |sum: Events| format!("{} of {}", sum.count, sum.of);
-        return PairedRatio::from_events(&blocks, confidence).map_err(|error| match error {
+        return PairedRatio::from_events(&rounds, confidence).map_err(|error| match error {
             StatsError::Overflow => format!(
-                "no ratio in {metric}: {} against {} happened in too few blocks to bound it",
+                "no ratio in {metric}: {} against {} happened in too few rounds to bound it",
                 counts(our_sum),
                 counts(their_sum)
             ),
@@ -94,36 +99,36 @@ fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confide
     }
     let pairs = pairs_of(&ours.by_block, &theirs.by_block);
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
-    let block = |index: usize| pairs.get(index).map_or(0, |(block, ..)| block + 1);
+    let round = |index: usize| pairs.get(index).map_or(0, |(round, ..)| round + 1);
     PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
-        StatsError::Empty => format!("no block has a {metric} of both arms"),
+        StatsError::Empty => format!("no round has a {metric} of both variants"),
         StatsError::NotPositive { index, .. } => {
-            format!("no ratio in {metric}: it is 0 in block {}", block(index))
+            format!("no ratio in {metric}: it is 0 in round {}", round(index))
         }
         StatsError::NotFinite { index, .. } => {
-            format!("no ratio in {metric}: it is no number in block {}", block(index))
+            format!("no ratio in {metric}: it is no number in round {}", round(index))
         }
         StatsError::TooMany { have, limit } => {
-            format!("no ratio in {metric}: {have} blocks are more than the {limit} that can be compared")
+            format!("no ratio in {metric}: {have} rounds are more than the {limit} that can be compared")
         }
         other => format!("no ratio in {metric}: {other}"),
     })
 }
 
-/// Compares `arm` with `against` at a confidence, in one metric.
+/// Compares `variant` with `against` at a confidence, in one metric.
 #[must_use]
 pub fn pair(
-    arm: &ArmAnalysis,
-    against: &ArmAnalysis,
+    variant: &VariantAnalysis,
+    against: &VariantAnalysis,
     metric: &Metric,
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    verdict(ratio(arm, against, metric, confidence), metric, confidence, tolerance)
+    verdict(ratio(variant, against, metric, confidence), metric, confidence, tolerance)
 }
 
-/// Compares values by block as [`pair`] does. The two sides may be different metrics, such as two transactions of one
-/// arm.
+/// Compares values by round as [`pair`] does. The two sides may be different metrics, such as two transactions of one
+/// variant.
 pub(crate) fn pair_values(
     ours: &Values,
     theirs: &Values,
@@ -142,7 +147,7 @@ fn verdict(
 ) -> MetricComparison {
     let verdict = match &ratio {
         Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
-        Err(_) => Verdict::Inconclusive { blocks_needed: None },
+        Err(_) => Verdict::Inconclusive { rounds_needed: None },
     };
     MetricComparison { metric: metric.clone(), ratio, verdict, p_adjusted: None }
 }

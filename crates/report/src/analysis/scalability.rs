@@ -5,13 +5,13 @@ use litelab_model::metric::{Measure, Metric};
 use litelab_stats::{Confidence, Estimate, StatsError, Usl, UslPoint};
 use serde::Serialize;
 
-use super::arm::ArmAnalysis;
+use super::variant::VariantAnalysis;
 use super::{pair, serial};
 
-/// Scalability of arms that differ only in the number of workers.
+/// Scalability of variants that differ only in the number of workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scalability {
-    /// Values that the arms share: `profile=balanced executor=threads`; empty without other dimensions.
+    /// Values that the variants share: `profile=balanced executor=threads`; empty without other dimensions.
     pub label: String,
     /// Name of the dimension of workers.
     pub dimension: String,
@@ -20,35 +20,35 @@ pub struct Scalability {
     /// The fitted law, or the reason for which there is none.
     #[serde(serialize_with = "serial::law")]
     pub law: Result<Usl, String>,
-    /// Number of workers and median throughput of the arm with the highest throughput.
+    /// Number of workers and median throughput of the variant with the highest throughput.
     pub best: Option<(u32, f64)>,
     /// The fewest workers above the best for which the interval of the ratio to the best lies below 1, with that ratio.
     pub falls: Option<(u32, Estimate)>,
 }
 
 /// Fits one law for each combination of the other dimensions.
-pub(super) fn fit(dimension: &str, metrics: &[Metric], arms: &[&ArmAnalysis]) -> Vec<Scalability> {
+pub(super) fn fit(dimension: &str, metrics: &[Metric], variants: &[&VariantAnalysis]) -> Vec<Scalability> {
     let throughput = metrics.iter().find(|m| matches!(m.measure, Measure::Throughput | Measure::RowsPerSecond));
     let metric = throughput.cloned().unwrap_or_else(|| Measure::Throughput.into());
-    let mut groups: Vec<(String, Vec<(u32, &ArmAnalysis)>)> = Vec::new();
-    for arm in arms.iter().filter(|arm| arm.skipped.is_none()) {
-        let Some(Scalar::Integer(level)) = arm.dimensions.get(dimension) else { continue };
+    let mut groups: Vec<(String, Vec<(u32, &VariantAnalysis)>)> = Vec::new();
+    for variant in variants.iter().filter(|variant| variant.skipped.is_none()) {
+        let Some(Scalar::Integer(level)) = variant.dimensions.get(dimension) else { continue };
         let Ok(level) = u32::try_from(*level) else { continue };
-        let others = arm.dimensions.iter().filter(|(name, _)| *name != dimension);
+        let others = variant.dimensions.iter().filter(|(name, _)| *name != dimension);
         let label = others.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
         match groups.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, group)) => group.push((level, arm)),
-            None => groups.push((label, vec![(level, arm)])),
+            Some((_, group)) => group.push((level, variant)),
+            None => groups.push((label, vec![(level, variant)])),
         }
     }
     groups.into_iter().map(|(label, group)| one(label, dimension, &metric, group)).collect()
 }
 
-fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &ArmAnalysis)>) -> Scalability {
+fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &VariantAnalysis)>) -> Scalability {
     group.sort_by_key(|(level, _)| *level);
     let points: Vec<UslPoint> = group
         .iter()
-        .flat_map(|(level, arm)| arm.values(metric).iter().map(|(_, value)| (*level, *value)))
+        .flat_map(|(level, variant)| variant.values(metric).iter().map(|(_, value)| (*level, *value)))
         .filter(|(_, throughput)| *throughput > 0.0)
         .map(|(concurrency, throughput)| UslPoint { concurrency, throughput })
         .collect();
@@ -57,13 +57,15 @@ fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &Ar
         StatsError::TooFew { have, need } => format!("it needs {need} levels, and {have} were measured"),
         other => other.to_string(),
     });
-    let median = |arm: &ArmAnalysis| arm.estimate(metric).map(|estimate| estimate.value);
-    let measured = group.iter().filter_map(|(level, arm)| Some((*level, *arm, median(arm)?)));
+    let median = |variant: &VariantAnalysis| variant.estimate(metric).map(|estimate| estimate.value);
+    let measured = group.iter().filter_map(|(level, variant)| Some((*level, *variant, median(variant)?)));
     let best = measured.max_by(|(.., a), (.., b)| a.total_cmp(b));
     let falls = best.and_then(|(top, best, _)| {
         let beyond = group.iter().filter(|(level, _)| *level > top);
         beyond
-            .filter_map(|(level, arm)| Some((*level, pair::ratio(arm, best, metric, Confidence::P95).ok()?.ratio)))
+            .filter_map(|(level, variant)| {
+                Some((*level, pair::ratio(variant, best, metric, Confidence::P95).ok()?.ratio))
+            })
             .find(|(_, ratio)| ratio.interval().is_some_and(|interval| interval.high() < 1.0))
     });
     Scalability {

@@ -1,4 +1,4 @@
-//! Analysis of a scenario: every arm compared with the baseline.
+//! Analysis of a scenario: every variant compared with the baseline.
 
 use litelab_model::Metric;
 use litelab_model::judging::{judged, shared_confidence};
@@ -9,9 +9,8 @@ use serde::Serialize;
 
 use super::Analysis;
 use super::alert::{self, AlertResult};
-use super::arm::ArmAnalysis;
 use super::content::{self, ContentCheck};
-use super::durability::Footing;
+use super::durability::DurabilityPair;
 use super::effect::{self, Effects};
 use super::harness::{self, HarnessCost};
 use super::noise::{self, AaCheck};
@@ -19,6 +18,7 @@ use super::pair::{MetricComparison, pair};
 use super::scalability::{self, Scalability};
 use super::serial;
 use super::timeline::Timeline;
+use super::variant::VariantAnalysis;
 
 /// Comparisons, checks and costs of one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,28 +27,28 @@ pub struct ScenarioAnalysis {
     pub name: String,
     /// Question that the scenario answers.
     pub question: String,
-    /// Number of planned blocks.
+    /// Number of planned rounds.
     pub planned: u32,
-    /// Number of blocks with at least one trial.
+    /// Number of rounds with at least one trial.
     pub done: u64,
-    /// Dimensions in which the arms differ, without that of the twin.
+    /// Dimensions in which the variants differ, without that of the twin.
     pub dimensions: Vec<String>,
-    /// Indices of the arms without the twin, in the order of the plan.
-    pub arms: Vec<usize>,
-    /// Index of the arm that the others are compared with.
+    /// Indices of the variants without the twin, in the order of the plan.
+    pub variants: Vec<usize>,
+    /// Index of the variant that the others are compared with.
     pub baseline: usize,
     /// Metrics to show.
     pub metrics: Vec<Metric>,
-    /// Metrics by which arms are judged, the deciding one first.
+    /// Metrics by which variants are judged, the deciding one first.
     pub judged: Vec<Metric>,
     /// Confidence level of each ratio's interval, a fraction. At this level all intervals of the scenario hold together
     /// at 95 %.
     pub confidence: f64,
-    /// Comparisons of all arms except the baseline and arms of which all trials failed.
-    pub comparisons: Vec<ArmComparison>,
-    /// Comparisons of identical arms.
+    /// Comparisons of all variants except the baseline and variants of which all trials failed.
+    pub comparisons: Vec<VariantComparison>,
+    /// Comparisons of identical variants.
     pub aa: Vec<AaCheck>,
-    /// Checks that arms with the same work left the same rows.
+    /// Checks that variants with the same work left the same rows.
     pub content: Vec<ContentCheck>,
     /// Costs of the harness itself.
     pub harness: Vec<HarnessCost>,
@@ -60,36 +60,36 @@ pub struct ScenarioAnalysis {
     /// requested.
     #[serde(serialize_with = "serial::known_if_any")]
     pub effects: Option<Result<Effects, String>>,
-    /// Time series of the arms, if the scenario requests them.
+    /// Time series of the variants, if the scenario requests them.
     pub timelines: Vec<Timeline>,
 }
 
-/// Comparison of an arm with the baseline.
+/// Comparison of a variant with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ArmComparison {
-    /// Index of the arm.
-    pub arm: usize,
-    /// Durability levels of the arm and of the baseline.
-    #[serde(rename = "durability", serialize_with = "serial::footing")]
-    pub footing: Footing,
+pub struct VariantComparison {
+    /// Index of the variant.
+    pub variant: usize,
+    /// Durability levels of the variant and of the baseline.
+    #[serde(rename = "durability", serialize_with = "serial::durability_pair")]
+    pub durability_pair: DurabilityPair,
     /// Comparisons in the order of the judged metrics.
     pub metrics: Vec<MetricComparison>,
 }
 
 impl ScenarioAnalysis {
-    /// The baseline, then the other arms by the first metric, the best first: at most `most` arms that have
+    /// The baseline, then the other variants by the first metric, the best first: at most `most` variants that have
     /// measurements.
     #[must_use]
-    pub fn leading<'a>(&self, analysis: &'a Analysis, most: usize) -> Vec<&'a ArmAnalysis> {
+    pub fn leading<'a>(&self, analysis: &'a Analysis, most: usize) -> Vec<&'a VariantAnalysis> {
         let Some(metric) = self.metrics.first() else { return Vec::new() };
-        let rank = |arm: &ArmAnalysis| {
-            let value = arm
+        let rank = |variant: &VariantAnalysis| {
+            let value = variant
                 .estimate(metric)
                 .map_or(f64::INFINITY, |e| if metric.measure.more_is_better() { -e.value } else { e.value });
-            (arm.index != self.baseline, value)
+            (variant.index != self.baseline, value)
         };
-        let arms = self.arms.iter().filter_map(|index| analysis.arms.get(*index));
-        let mut ranked: Vec<&ArmAnalysis> = arms.filter(|arm| arm.measured > 0).collect();
+        let variants = self.variants.iter().filter_map(|index| analysis.variants.get(*index));
+        let mut ranked: Vec<&VariantAnalysis> = variants.filter(|variant| variant.measured > 0).collect();
         ranked.sort_by(|a, b| {
             let ((a_other, a), (b_other, b)) = (rank(a), rank(b));
             a_other.cmp(&b_other).then(a.total_cmp(&b))
@@ -99,8 +99,8 @@ impl ScenarioAnalysis {
     }
 }
 
-impl ArmComparison {
-    /// The first conclusive metric. All judged metrics share the confidence level, so that an arm equal to the baseline
+impl VariantComparison {
+    /// The first conclusive metric. All judged metrics share the confidence level, so that a variant equal to the baseline
     /// is distinguished from it in at most 5 % of scenarios, whichever metric decides.
     #[must_use]
     pub fn decided(&self) -> Option<&MetricComparison> {
@@ -113,56 +113,56 @@ pub(super) fn analyse(
     tolerance: f64,
     index: usize,
     plan: &ScenarioPlan,
-    all: &[ArmAnalysis],
+    all: &[VariantAnalysis],
     info: &RunInfo,
 ) -> ScenarioAnalysis {
     let tolerance = Tolerance::new(tolerance).unwrap_or_default();
-    let mine: Vec<&ArmAnalysis> = all.iter().filter(|a| a.scenario == index).collect();
-    let arms: Vec<&ArmAnalysis> = mine.iter().filter(|a| !a.is_twin()).copied().collect();
+    let mine: Vec<&VariantAnalysis> = all.iter().filter(|a| a.scenario == index).collect();
+    let variants: Vec<&VariantAnalysis> = mine.iter().filter(|a| !a.is_twin()).copied().collect();
     let judged = judged(&plan.metrics);
-    // Counted over the arms to run, not over those that succeeded: the level must not depend on the outcome. An arm
+    // Counted over the variants to run, not over those that succeeded: the level must not depend on the outcome. A variant
     // without any value has no outcome and no verdict.
-    let run = arms.iter().filter(|a| a.skipped.is_none() && !a.is_all_failed());
-    let others: Vec<&ArmAnalysis> = run.filter(|a| a.index != plan.baseline).copied().collect();
+    let run = variants.iter().filter(|a| a.skipped.is_none() && !a.is_all_failed());
+    let others: Vec<&VariantAnalysis> = run.filter(|a| a.index != plan.baseline).copied().collect();
     let confidence = shared_confidence(others.len(), &judged);
-    let baseline = arms.iter().find(|a| a.index == plan.baseline && a.skipped.is_none() && !a.is_all_failed());
+    let baseline = variants.iter().find(|a| a.index == plan.baseline && a.skipped.is_none() && !a.is_all_failed());
     let comparisons = baseline.map_or_else(Vec::new, |baseline| compare(baseline, &others, &judged, tolerance));
     ScenarioAnalysis {
         name: plan.name.clone(),
         question: plan.question.clone(),
-        planned: plan.blocks,
+        planned: plan.rounds,
         done: mine.iter().map(|a| a.measured + a.failed()).max().unwrap_or(0),
         dimensions: plan.dimensions.iter().filter(|d| *d != litelab_model::resolve::AA).cloned().collect(),
-        arms: arms.iter().map(|a| a.index).collect(),
+        variants: variants.iter().map(|a| a.index).collect(),
         baseline: plan.baseline,
         metrics: plan.metrics.clone(),
         confidence: confidence.level(),
         comparisons,
         aa: noise::check(&mine, &judged, tolerance),
-        content: content::check(&arms, plan.baseline, &info.plan),
-        harness: harness::costs(index, &arms, info),
-        alerts: plan.alerts.iter().map(|limit| alert::examine(limit, &arms)).collect(),
-        scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &arms)),
+        content: content::check(&variants, plan.baseline, &info.plan),
+        harness: harness::costs(index, &variants, info),
+        alerts: plan.alerts.iter().map(|limit| alert::examine(limit, &variants)).collect(),
+        scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &variants)),
         effects: (plan.effects && !plan.metrics.is_empty())
-            .then(|| effect::effects(&plan.dimensions, &plan.metrics[0], &arms, plan.baseline)),
+            .then(|| effect::effects(&plan.dimensions, &plan.metrics[0], &variants, plan.baseline)),
         timelines: Vec::new(),
         judged,
     }
 }
 
-/// Compares arms with their baseline in all judged metrics, as one family.
+/// Compares variants with their baseline in all judged metrics, as one family.
 #[must_use]
 pub fn compare(
-    baseline: &ArmAnalysis,
-    others: &[&ArmAnalysis],
+    baseline: &VariantAnalysis,
+    others: &[&VariantAnalysis],
     judged: &[Metric],
     tolerance: Tolerance,
-) -> Vec<ArmComparison> {
+) -> Vec<VariantComparison> {
     let confidence = shared_confidence(others.len(), judged);
-    let against = |arm: &&ArmAnalysis| ArmComparison {
-        arm: arm.index,
-        footing: Footing::of(arm, baseline),
-        metrics: judged.iter().map(|m| pair(arm, baseline, m, confidence, tolerance)).collect(),
+    let against = |variant: &&VariantAnalysis| VariantComparison {
+        variant: variant.index,
+        durability_pair: DurabilityPair::of(variant, baseline),
+        metrics: judged.iter().map(|m| pair(variant, baseline, m, confidence, tolerance)).collect(),
     };
     let mut comparisons = others.iter().map(against).collect::<Vec<_>>();
     adjust(&mut comparisons);
@@ -170,7 +170,7 @@ pub fn compare(
 }
 
 /// Fills in Holm's adjusted p-values.
-fn adjust(comparisons: &mut [ArmComparison]) {
+fn adjust(comparisons: &mut [VariantComparison]) {
     let cells: Vec<&mut MetricComparison> = comparisons.iter_mut().flat_map(|c| &mut c.metrics).collect();
     let p_values: Vec<f64> = cells.iter().map(|c| c.ratio.as_ref().map_or(1.0, |r| r.p_value)).collect();
     let Ok(adjusted) = holm(&p_values) else { return };

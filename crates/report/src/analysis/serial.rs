@@ -9,7 +9,7 @@ use litelab_stats::{Estimate, PairedRatio, Usl};
 use serde::{Serialize, Serializer};
 
 use super::claim::Measured;
-use super::durability::Footing;
+use super::durability::DurabilityPair;
 use super::timeline::QUANTITIES;
 use crate::number;
 
@@ -119,6 +119,6 @@ pub(super) fn displayed<T: Display, S: Serializer>(of: &Option<T>, serializer: S
 }
 
 /// Serialises `D4`, or `D4 → D2`.
-pub(super) fn footing<S: Serializer>(of: &Footing, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn durability_pair<S: Serializer>(of: &DurabilityPair, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(of)
 }

@@ -4,11 +4,11 @@ use litelab_record::outcome::{Measurement, Series};
 use litelab_stats::{Confidence, Estimate, median};
 use serde::Serialize;
 
-/// Time series of one arm.
+/// Time series of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeline {
-    /// Index of the arm.
-    pub arm: usize,
+    /// Index of the variant.
+    pub variant: usize,
     /// Windows in order, of equal length.
     pub windows: Vec<Window>,
 }
@@ -37,7 +37,7 @@ pub const QUANTITIES: [(&str, litelab_model::metric::Unit); 6] = {
     ]
 };
 
-/// Trials of one arm: the length of each in seconds, and its windows.
+/// Trials of one variant: the length of each in seconds, and its windows.
 pub(super) type Trials = Vec<(f64, Vec<[f64; QUANTITIES.len()]>)>;
 
 /// Divides one trial into windows.
@@ -67,8 +67,8 @@ pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) 
     (length as f64 / 1e9, windows)
 }
 
-/// Medians over an arm's trials; `None` without trials.
-pub(super) fn timeline(arm: usize, trials: &Trials) -> Option<Timeline> {
+/// Medians over a variant's trials; `None` without trials.
+pub(super) fn timeline(variant: usize, trials: &Trials) -> Option<Timeline> {
     let count = trials.iter().map(|(_, windows)| windows.len()).min().filter(|count| *count > 0)?;
     let estimate = |values: Vec<f64>| median(&values, Confidence::P95).ok();
     let length = estimate(trials.iter().map(|(seconds, _)| *seconds).collect())?.value / count as f64;
@@ -76,7 +76,7 @@ pub(super) fn timeline(arm: usize, trials: &Trials) -> Option<Timeline> {
         seconds: (length * at as f64, length * (at + 1) as f64),
         values: std::array::from_fn(|q| estimate(trials.iter().map(|(_, windows)| windows[at][q]).collect())),
     });
-    Some(Timeline { arm, windows: windows.collect() })
+    Some(Timeline { variant, windows: windows.collect() })
 }
 
 #[cfg(test)]

@@ -36,8 +36,8 @@ pub struct ForestRow {
     pub ratio: Result<Reading, String>,
     /// Verdict on the ratio.
     pub verdict: Option<Verdict>,
-    /// Number of blocks of the ratio.
-    pub blocks: u32,
+    /// Number of rounds of the ratio.
+    pub rounds: u32,
 }
 
 /// A verdict as printed in the chart.
@@ -70,7 +70,7 @@ impl Chart for Forest {
 
     fn description(&self) -> String {
         let common = self.common_blocks();
-        let each = common.map(|blocks| format!(", {} each", number::counted(blocks, "block"))).unwrap_or_default();
+        let each = common.map(|rounds| format!(", {} each", number::counted(rounds, "round"))).unwrap_or_default();
         let rows = self.rows.iter().map(|row| row.sentence(common.is_none()));
         say::description(&self.summary, &format!("{} on a logarithmic axis{each}.", self.axis), rows)
     }
@@ -99,7 +99,7 @@ impl Chart for Forest {
             y = end;
         }
         let (sides, below) = self.sides(right, y + 30.0);
-        let each = common.map(|blocks| format!("{} each", number::counted(blocks, "block")));
+        let each = common.map(|rounds| format!("{} each", number::counted(rounds, "round")));
         let mut title = axis.title(&ticks);
         let mut below_title = Vec::new();
         match each {
@@ -164,11 +164,11 @@ impl Ground {
 }
 
 impl Forest {
-    /// Number of blocks of every row, if there are several rows and all have the same number, which is then printed
+    /// Number of rounds of every row, if there are several rows and all have the same number, which is then printed
     /// once.
     fn common_blocks(&self) -> Option<u32> {
-        let first = self.rows.first()?.blocks;
-        (self.rows.len() > 1 && self.rows.iter().all(|row| row.blocks == first)).then_some(first)
+        let first = self.rows.first()?.rounds;
+        (self.rows.len() > 1 && self.rows.iter().all(|row| row.rounds == first)).then_some(first)
     }
 
     /// Lowest and highest value of the axis: it contains 1, the band, all ratios, and their intervals as far as
@@ -217,8 +217,8 @@ impl ForestRow {
 
     /// Draws the row from `top` on; returns also the position of the next row.
     fn markup(&self, ground: &mut Ground, notes: &[Vec<String>; 2], with_blocks: bool, top: f64) -> (Markup, f64) {
-        let blocks = if with_blocks { number::counted(self.blocks, "block") } else { String::new() };
-        let label = text::wrap_bold(&self.label, WIDTH - text::width(&blocks) - 12.0);
+        let rounds = if with_blocks { number::counted(self.rounds, "round") } else { String::new() };
+        let label = text::wrap_bold(&self.label, WIDTH - text::width(&rounds) - 12.0);
         let reason = self.drawn().err().map(|reason| text::wrap(&reason, ground.right - 8.0)).unwrap_or_default();
         let noted = notes.iter().map(Vec::len).sum::<usize>();
         let lane = top + label.len().max(usize::from(with_blocks)) as f64 * text::LINE + GAP;
@@ -234,7 +234,7 @@ impl ForestRow {
         let notes_at = ground.right + 8.0;
         let markup = html! {
             (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
-            @if with_blocks { (svg::label(WIDTH, lane - GAP - 4.0, Anchor::End, "dim", &blocks)) }
+            @if with_blocks { (svg::label(WIDTH, lane - GAP - 4.0, Anchor::End, "dim", &rounds)) }
             (whiskers.markup(&format!("whisker {class}")))
             (mark::shapes(shape(tone), points).markup(&format!("mark {class}")))
             (svg::lines(4.0, first(reason.len()), Anchor::Start, "dim", &reason))
@@ -254,8 +254,8 @@ impl ForestRow {
     fn sentence(&self, with_blocks: bool) -> String {
         let verdict = self.verdict.as_ref().map(|verdict| format!("{}, ", verdict.word)).unwrap_or_default();
         let what = self.drawn().map_or_else(|reason| reason, say::ratio);
-        let blocks = if with_blocks { format!(", {}", number::counted(self.blocks, "block")) } else { String::new() };
-        format!("{}: {verdict}{what}{blocks}", self.label)
+        let rounds = if with_blocks { format!(", {}", number::counted(self.rounds, "round")) } else { String::new() };
+        format!("{}: {verdict}{what}{rounds}", self.label)
     }
 }
 

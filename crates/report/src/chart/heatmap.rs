@@ -50,7 +50,7 @@ pub enum Cell {
     Value {
         /// Value in the unit of the map.
         value: f64,
-        /// Details, shown when the mouse points at the cell: the interval, the arm's name. May be empty.
+        /// Details, shown when the mouse points at the cell: the interval, the variant's name. May be empty.
         note: String,
     },
     /// No value; the cell is hatched.

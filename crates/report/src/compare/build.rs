@@ -1,4 +1,4 @@
-//! Builds of drivers that arms ran with.
+//! Builds of drivers that variants ran with.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Comparison of two runs, or of two arms of one run; repetition of a study.
+//! Comparison of two runs, or of two variants of one run; repetition of a study.
 //!
-//! Arms of one run share blocks and are compared within them. Two runs share no blocks: changes on the machine between
+//! Variants of one run share rounds and are compared within them. Two runs share no rounds: changes on the machine between
 //! them are part of every ratio, and the comparison states that.
 
 mod build;
@@ -14,12 +14,12 @@ use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Estimate, Tolerance, UnpairedRatio, Verdict};
 
 pub use build::Builds;
-pub use confirm::{Confirmation, Means};
+pub use confirm::{Confirmation, RerunMode};
 pub use repeat::{Change, Repetition, repetition};
-pub use select::select_arm;
+pub use select::select_variant;
 pub use unlike::{Difference, Unlike, differences};
 
-use crate::analysis::{Analysis, ArmAnalysis, Footing, better, judged, pair};
+use crate::analysis::{Analysis, DurabilityPair, VariantAnalysis, better, judged, pair};
 use crate::error::ReportError;
 use crate::number;
 
@@ -44,11 +44,11 @@ pub struct CompareOptions {
     pub allow_unlike: Vec<Unlike>,
 }
 
-/// Whether the compared trials share blocks.
+/// Whether the compared trials share rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// They do: two arms of one run.
-    Blocks,
+    /// They do: two variants of one run.
+    Rounds,
     /// They do not: two runs.
     None,
 }
@@ -56,17 +56,17 @@ pub enum Pairing {
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Name of the base: a file, or an arm.
+    /// Name of the base: a file, or a variant.
     pub base: String,
     /// Name of the head, which is compared with the base.
     pub head: String,
-    /// Whether base and head share blocks.
+    /// Whether base and head share rounds.
     pub pairing: Pairing,
-    /// Rows by arm, then by metric.
+    /// Rows by variant, then by metric.
     pub rows: Vec<CompareRow>,
     /// Differences between the runs, which the options allow.
     pub unlike: Vec<Difference>,
-    /// Arms that only one of the runs has.
+    /// Variants that only one of the runs has.
     pub unmatched: Vec<String>,
     /// Relative difference that does not matter.
     pub tolerance: f64,
@@ -74,13 +74,13 @@ pub struct Comparison {
     pub confidence: f64,
 }
 
-/// Comparison of an arm in one metric.
+/// Comparison of a variant in one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompareRow {
-    /// Name of the head's arm in the form `scenario/label`.
+    /// Name of the head's variant in the form `scenario/label`.
     pub name: String,
-    /// Indices of the arms of base and head in their plans.
-    pub arms: (usize, usize),
+    /// Indices of the variants of base and head in their plans.
+    pub variants: (usize, usize),
     /// Compared metric.
     pub metric: Metric,
     /// Median of the base.
@@ -92,7 +92,7 @@ pub struct CompareRow {
     /// Verdict on head, relative to base.
     pub verdict: Verdict,
     /// Durability levels of head and base.
-    pub footing: Footing,
+    pub durability_pair: DurabilityPair,
 }
 
 impl Comparison {
@@ -109,16 +109,16 @@ impl Comparison {
     }
 }
 
-/// Compares the arms of two runs that have the same scenario and dimensions.
+/// Compares the variants of two runs that have the same scenario and dimensions.
 ///
 /// # Errors
-/// If the runs differ in machine, build or workload without permission, share no arm, or the tolerance is invalid.
+/// If the runs differ in machine, build or workload without permission, share no variant, or the tolerance is invalid.
 pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Result<Comparison, ReportError> {
     let tolerance = tolerance(base, options)?;
-    let arms = |side: Side<'_>| side.analysis.arms.iter().filter(|a| !a.is_twin()).cloned().collect::<Vec<_>>();
-    let (ours, theirs) = (arms(base), arms(head));
-    let is_same = |a: &ArmAnalysis, b: &ArmAnalysis| a.name == b.name;
-    let pairs: Vec<(&ArmAnalysis, &ArmAnalysis)> =
+    let variants = |side: Side<'_>| side.analysis.variants.iter().filter(|a| !a.is_twin()).cloned().collect::<Vec<_>>();
+    let (ours, theirs) = (variants(base), variants(head));
+    let is_same = |a: &VariantAnalysis, b: &VariantAnalysis| a.name == b.name;
+    let pairs: Vec<(&VariantAnalysis, &VariantAnalysis)> =
         ours.iter().filter_map(|a| Some((a, theirs.iter().find(|b| is_same(a, b))?))).collect();
     if pairs.is_empty() {
         return Err(ReportError::NothingInCommon);
@@ -135,7 +135,7 @@ pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Resu
         let metrics = metrics(base, a, options).into_iter();
         metrics.map(|metric| unpaired(a, b, metric, confidence, tolerance))
     });
-    let only = |these: &[ArmAnalysis], those: &[ArmAnalysis], of: &str| {
+    let only = |these: &[VariantAnalysis], those: &[VariantAnalysis], of: &str| {
         let alone = these.iter().filter(|a| !those.iter().any(|b| is_same(a, b)));
         alone.map(|a| format!("{} (only in {of})", a.name)).collect::<Vec<_>>()
     };
@@ -151,42 +151,44 @@ pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Resu
     })
 }
 
-/// Compares two arms of one run, block by block.
+/// Compares two variants of one run, round by round.
 ///
 /// # Errors
-/// If the run does not have the arms, both arms are the same, or the tolerance is invalid.
-pub fn compare_arms(
+/// If the run does not have the variants, both variants are the same, or the tolerance is invalid.
+pub fn compare_variants(
     side: Side<'_>,
     base: usize,
     head: usize,
     options: &CompareOptions,
 ) -> Result<Comparison, ReportError> {
     let tolerance = tolerance(side, options)?;
-    let arm = |index: usize| {
-        let arms = &side.analysis.arms;
-        arms.get(index).ok_or_else(|| ReportError::Arm(format!("there is no arm {index}: the run has {}", arms.len())))
+    let variant = |index: usize| {
+        let variants = &side.analysis.variants;
+        variants
+            .get(index)
+            .ok_or_else(|| ReportError::Variant(format!("there is no variant {index}: the run has {}", variants.len())))
     };
-    let (a, b) = (arm(base)?, arm(head)?);
+    let (a, b) = (variant(base)?, variant(head)?);
     if base == head {
-        return Err(ReportError::Arm(format!("{} would be compared with itself: name two arms", a.name)));
+        return Err(ReportError::Variant(format!("{} would be compared with itself: name two variants", a.name)));
     }
     let rows = metrics(side, a, options).into_iter().map(|metric| {
         let compared = pair(b, a, &metric, Confidence::P95, tolerance);
         CompareRow {
             name: b.name.clone(),
-            arms: (base, head),
+            variants: (base, head),
             base: a.estimate(&metric).copied(),
             head: b.estimate(&metric).copied(),
             ratio: compared.ratio.map(|paired| paired.ratio),
             verdict: compared.verdict,
-            footing: Footing::of(b, a),
+            durability_pair: DurabilityPair::of(b, a),
             metric,
         }
     });
     Ok(Comparison {
         base: a.name.clone(),
         head: b.name.clone(),
-        pairing: Pairing::Blocks,
+        pairing: Pairing::Rounds,
         rows: rows.collect(),
         unlike: Vec::new(),
         unmatched: Vec::new(),
@@ -196,13 +198,14 @@ pub fn compare_arms(
 }
 
 fn unpaired(
-    base: &ArmAnalysis,
-    head: &ArmAnalysis,
+    base: &VariantAnalysis,
+    head: &VariantAnalysis,
     metric: Metric,
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> CompareRow {
-    let values = |arm: &ArmAnalysis| arm.values(&metric).iter().map(|(_, value)| *value).collect::<Vec<_>>();
+    let values =
+        |variant: &VariantAnalysis| variant.values(&metric).iter().map(|(_, value)| *value).collect::<Vec<_>>();
     let ratio = match base.too_few(&metric).or_else(|| head.too_few(&metric)) {
         Some(why) => Err(why),
         None => UnpairedRatio::from_runs(&values(base), &values(head), confidence)
@@ -211,23 +214,23 @@ fn unpaired(
     let planner = crate::analysis::planner(confidence);
     let verdict = match &ratio {
         Ok(unpaired) => unpaired.verdict(tolerance, better(&metric), &planner),
-        Err(_) => Verdict::Inconclusive { blocks_needed: None },
+        Err(_) => Verdict::Inconclusive { rounds_needed: None },
     };
     CompareRow {
         name: base.name.clone(),
-        arms: (base.index, head.index),
+        variants: (base.index, head.index),
         base: base.estimate(&metric).copied(),
         head: head.estimate(&metric).copied(),
         ratio: ratio.map(|unpaired| unpaired.ratio),
         verdict,
-        footing: Footing::of(head, base),
+        durability_pair: DurabilityPair::of(head, base),
         metric,
     }
 }
 
-fn metrics(side: Side<'_>, arm: &ArmAnalysis, options: &CompareOptions) -> Vec<Metric> {
+fn metrics(side: Side<'_>, variant: &VariantAnalysis, options: &CompareOptions) -> Vec<Metric> {
     if options.metrics.is_empty() {
-        side.info.plan.scenarios.get(arm.scenario).map(|s| judged(&s.metrics)).unwrap_or_default()
+        side.info.plan.scenarios.get(variant.scenario).map(|s| judged(&s.metrics)).unwrap_or_default()
     } else {
         options.metrics.clone()
     }
@@ -240,8 +243,8 @@ fn tolerance(side: Side<'_>, options: &CompareOptions) -> Result<Tolerance, Repo
     }
 }
 
-/// Name of a run: its file, its time and its number of blocks.
+/// Name of a run: its file, its time and its number of rounds.
 pub(crate) fn name(info: &RunInfo) -> String {
     let file = info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
-    format!("{file} ({}, {})", info.created, number::counted(info.blocks(), "block"))
+    format!("{file} ({}, {})", info.created, number::counted(info.rounds(), "round"))
 }

@@ -1,23 +1,23 @@
 //! Repetition of a study: two runs of one plan, compared by their verdicts.
 //!
-//! Every verdict comes from the blocks of its own run; the two runs are never combined into one estimate. A repetition
+//! Every verdict comes from the rounds of its own run; the two runs are never combined into one estimate. A repetition
 //! on the same machine must not show a verdict that turns into its opposite.
 
 use std::collections::BTreeMap;
 
 use litelab_model::Metric;
-use litelab_model::plan::{Arm, Plan};
+use litelab_model::plan::{Plan, Variant};
 use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Verdict};
 
 use super::{Difference, Side};
-use crate::analysis::{Analysis, ClaimResult, Footing, Measured, MetricComparison};
+use crate::analysis::{Analysis, ClaimResult, DurabilityPair, Measured, MetricComparison};
 use crate::error::ReportError;
 
 /// Verdicts of two runs of one study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repetition {
-    /// Name of the first run: its file, its time and its number of blocks.
+    /// Name of the first run: its file, its time and its number of rounds.
     pub before: String,
     /// Name of the second run.
     pub after: String,
@@ -32,7 +32,7 @@ pub struct Repetition {
 /// A verdict in both runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeated {
-    /// Name of the arm that is compared with the baseline of its scenario, or of the claim.
+    /// Name of the variant that is compared with the baseline of its scenario, or of the claim.
     pub name: String,
     /// Metric of the verdict.
     pub metric: Metric,
@@ -42,8 +42,8 @@ pub struct Repeated {
     pub after: Judged,
     /// Change from the first run to the second.
     pub change: Change,
-    /// Durability levels of the arm and of the one that it is compared with, or of the arm alone, in the first run.
-    pub footing: Footing,
+    /// Durability levels of the variant and of the one that it is compared with, or of the variant alone, in the first run.
+    pub durability_pair: DurabilityPair,
 }
 
 /// A verdict with its measurement.
@@ -60,7 +60,7 @@ pub struct Judged {
 /// Verdict of a comparison or of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Verdict on an arm compared with its baseline.
+    /// Verdict on a variant compared with its baseline.
     Comparison(Verdict),
     /// Verdict on a claim.
     Claim(ClaimVerdict),
@@ -138,16 +138,16 @@ pub fn repetition(before: Side<'_>, after: Side<'_>) -> Result<Repetition, Repor
     })
 }
 
-/// Differences in machine, builds and drivers between two runs of one plan, without those of arms that the first run
+/// Differences in machine, builds and drivers between two runs of one plan, without those of variants that the first run
 /// skipped.
 #[must_use]
 pub fn differences(before: &RunInfo, after: &RunInfo) -> Vec<Difference> {
-    let run = before.plan.arms.iter().enumerate().filter(|(_, arm)| arm.skipped.is_none());
-    let arms: Vec<(usize, usize)> = run.map(|(index, _)| (index, index)).collect();
-    super::differences(before, after, &arms)
+    let run = before.plan.variants.iter().enumerate().filter(|(_, variant)| variant.skipped.is_none());
+    let variants: Vec<(usize, usize)> = run.map(|(index, _)| (index, index)).collect();
+    super::differences(before, after, &variants)
 }
 
-/// Checks that two plans have the same work; seeds and numbers of blocks may differ.
+/// Checks that two plans have the same work; seeds and numbers of rounds may differ.
 ///
 /// # Errors
 /// [`ReportError::NoRepetition`] with the first difference.
@@ -156,20 +156,21 @@ pub fn same_study(before: &Plan, after: &Plan) -> Result<(), ReportError> {
     if before.study != after.study {
         return differ(format!("one is of the study {}, the other of {}", before.study, after.study));
     }
-    let names = |plan: &Plan| -> Vec<String> { (0..plan.arms.len()).map(|index| plan.arm_name(index)).collect() };
+    let names =
+        |plan: &Plan| -> Vec<String> { (0..plan.variants.len()).map(|index| plan.variant_name(index)).collect() };
     if names(before) != names(after) {
         return differ(
-            "they do not have the same arms: one may be of the quick scale, or of some scenarios only".into(),
+            "they do not have the same variants: one may be of the quick scale, or of some scenarios only".into(),
         );
     }
-    let work = |arm: &Arm| {
-        let mut arm = arm.clone();
-        (arm.trial.seed, arm.skipped) = (0, None);
-        arm
+    let work = |variant: &Variant| {
+        let mut variant = variant.clone();
+        (variant.trial.seed, variant.skipped) = (0, None);
+        variant
     };
-    let unlike = before.arms.iter().zip(&after.arms).position(|(a, b)| work(a) != work(b));
+    let unlike = before.variants.iter().zip(&after.variants).position(|(a, b)| work(a) != work(b));
     match unlike {
-        Some(index) => differ(format!("{} is not the same work in both", before.arm_name(index))),
+        Some(index) => differ(format!("{} is not the same work in both", before.variant_name(index))),
         None if before.claims != after.claims => differ("they do not examine the same claims".into()),
         None => Ok(()),
     }
@@ -177,19 +178,20 @@ pub fn same_study(before: &Plan, after: &Plan) -> Result<(), ReportError> {
 
 fn comparisons(before: &Analysis, after: &Analysis) -> Vec<Repeated> {
     let now: BTreeMap<(usize, &Metric), &MetricComparison> =
-        each(after).map(|(arm, _, of)| ((arm, &of.metric), of)).collect();
-    let repeated = |(arm, footing, was): (usize, Footing, &MetricComparison)| {
-        let now = now.get(&(arm, &was.metric)).map_or_else(not_there, |now| judged(now));
-        let name = before.arms.get(arm).map_or_else(|| format!("arm {arm}"), |arm| arm.name.clone());
-        repeated(name, &was.metric, (judged(was), now), footing)
+        each(after).map(|(variant, _, of)| ((variant, &of.metric), of)).collect();
+    let repeated = |(variant, durability_pair, was): (usize, DurabilityPair, &MetricComparison)| {
+        let now = now.get(&(variant, &was.metric)).map_or_else(not_there, |now| judged(now));
+        let name =
+            before.variants.get(variant).map_or_else(|| format!("variant {variant}"), |variant| variant.name.clone());
+        repeated(name, &was.metric, (judged(was), now), durability_pair)
     };
     each(before).map(repeated).collect()
 }
 
-/// Every comparison of a run: the arm, its durability level and that of the baseline, and the metric.
-fn each(analysis: &Analysis) -> impl Iterator<Item = (usize, Footing, &MetricComparison)> {
+/// Every comparison of a run: the variant, its durability level and that of the baseline, and the metric.
+fn each(analysis: &Analysis) -> impl Iterator<Item = (usize, DurabilityPair, &MetricComparison)> {
     let comparisons = analysis.scenarios.iter().flat_map(|scenario| &scenario.comparisons);
-    comparisons.flat_map(|of| of.metrics.iter().map(move |metric| (of.arm, of.footing, metric)))
+    comparisons.flat_map(|of| of.metrics.iter().map(move |metric| (of.variant, of.durability_pair, metric)))
 }
 
 fn repeated_claim(was: &ClaimResult, before: &Analysis, after: &Analysis) -> Repeated {
@@ -199,13 +201,23 @@ fn repeated_claim(was: &ClaimResult, before: &Analysis, after: &Analysis) -> Rep
         reason: of.reason.clone(),
     };
     let now = after.claims.iter().find(|claim| claim.plan.name == was.plan.name);
-    let footing = before.footing(was.plan.arm, was.plan.against.unwrap_or(was.plan.arm));
-    repeated(was.plan.name.clone(), &was.plan.metric, (judged(was), now.map_or_else(not_there, judged)), footing)
+    let durability_pair = before.durability_pair(was.plan.variant, was.plan.against.unwrap_or(was.plan.variant));
+    repeated(
+        was.plan.name.clone(),
+        &was.plan.metric,
+        (judged(was), now.map_or_else(not_there, judged)),
+        durability_pair,
+    )
 }
 
-fn repeated(name: String, metric: &Metric, (before, after): (Judged, Judged), footing: Footing) -> Repeated {
+fn repeated(
+    name: String,
+    metric: &Metric,
+    (before, after): (Judged, Judged),
+    durability_pair: DurabilityPair,
+) -> Repeated {
     let change = Change::of(before.verdict, after.verdict);
-    Repeated { name, metric: metric.clone(), before, after, change, footing }
+    Repeated { name, metric: metric.clone(), before, after, change, durability_pair }
 }
 
 fn judged(of: &MetricComparison) -> Judged {
@@ -216,9 +228,9 @@ fn judged(of: &MetricComparison) -> Judged {
     }
 }
 
-/// The verdict on an arm or claim that the second run does not have.
+/// The verdict on a variant or claim that the second run does not have.
 fn not_there() -> Judged {
-    let verdict = Judgement::Comparison(Verdict::Inconclusive { blocks_needed: None });
+    let verdict = Judgement::Comparison(Verdict::Inconclusive { rounds_needed: None });
     Judged { measured: Measured::Nothing, verdict, reason: Some("it is not in the second run".into()) }
 }
 
@@ -228,7 +240,7 @@ mod tests {
 
     #[test]
     fn every_pair_of_verdicts_has_its_kind() {
-        let open = Verdict::Inconclusive { blocks_needed: Some(3) };
+        let open = Verdict::Inconclusive { rounds_needed: Some(3) };
         let all = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, open];
         let kinds =
             all.map(|before| all.map(|after| Change::of(Judgement::Comparison(before), Judgement::Comparison(after))));
@@ -242,11 +254,11 @@ mod tests {
                 [Gained, Gained, Gained, Unchanged],
             ]
         );
-        // A different number of blocks still needed is not a change.
-        let other = Judgement::Comparison(Verdict::Inconclusive { blocks_needed: None });
+        // A different number of rounds still needed is not a change.
+        let other = Judgement::Comparison(Verdict::Inconclusive { rounds_needed: None });
         assert_eq!(Change::of(Judgement::Comparison(open), other), Unchanged);
         let claim = |before, after| Change::of(Judgement::Claim(before), Judgement::Claim(after));
-        let open = ClaimVerdict::Inconclusive { blocks_needed: None };
+        let open = ClaimVerdict::Inconclusive { rounds_needed: None };
         assert_eq!(claim(ClaimVerdict::Holds, ClaimVerdict::Contradicted), Reversed);
         assert_eq!(claim(ClaimVerdict::Contradicted, ClaimVerdict::Holds), Reversed);
         assert_eq!(claim(ClaimVerdict::Holds, open), Lost);

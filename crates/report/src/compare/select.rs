@@ -1,17 +1,17 @@
-//! Selection of an arm by text such as `scenario/profile=wal-full access=shared`.
+//! Selection of a variant by text such as `scenario/profile=wal-full sharing=one-connection`.
 
-use litelab_model::{Arm, Plan};
+use litelab_model::{Plan, Variant};
 
 use crate::error::ReportError;
 
-/// The only arm that matches a selector `scenario/dimension=value …`. The scenario and dimensions may be left out as
-/// long as one arm matches. Values are separated by spaces or commas. The name that a report prints is always a
+/// The only variant that matches a selector `scenario/dimension=value …`. The scenario and dimensions may be left out as
+/// long as one variant matches. Values are separated by spaces or commas. The name that a report prints is always a
 /// selector.
 ///
 /// # Errors
-/// If no arm or several arms match; the message lists arms.
-pub fn select_arm(plan: &Plan, selector: &str) -> Result<usize, ReportError> {
-    let exact = (0..plan.arms.len()).find(|index| plan.arm_name(*index) == selector.trim());
+/// If no variant or several variants match; the message lists variants.
+pub fn select_variant(plan: &Plan, selector: &str) -> Result<usize, ReportError> {
+    let exact = (0..plan.variants.len()).find(|index| plan.variant_name(*index) == selector.trim());
     if let Some(index) = exact {
         return Ok(index);
     }
@@ -20,28 +20,33 @@ pub fn select_arm(plan: &Plan, selector: &str) -> Result<usize, ReportError> {
         None => (None, selector),
     };
     let wanted: Vec<(&str, &str)> = split(rest).map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
-    let selects = |arm: &Arm| {
-        let name = plan.scenarios.get(arm.scenario).map(|s| s.name.as_str());
+    let selects = |variant: &Variant| {
+        let name = plan.scenarios.get(variant.scenario).map(|s| s.name.as_str());
         let in_scenario = scenario.is_none_or(|wanted| name == Some(wanted));
-        let has =
-            |(dimension, value): &(&str, &str)| arm.dimensions.get(*dimension).is_some_and(|v| v.to_string() == *value);
-        let twin = arm.dimensions.contains_key(litelab_model::resolve::AA);
+        let has = |(dimension, value): &(&str, &str)| {
+            variant.dimensions.get(*dimension).is_some_and(|v| v.to_string() == *value)
+        };
+        let twin = variant.dimensions.contains_key(litelab_model::resolve::AA);
         let twin_wanted = wanted.iter().any(|(dimension, _)| *dimension == litelab_model::resolve::AA);
         in_scenario && twin == twin_wanted && wanted.iter().filter(|(d, _)| *d != "only").all(has)
     };
-    let found: Vec<usize> = plan.arms.iter().enumerate().filter(|(_, arm)| selects(arm)).map(|(i, _)| i).collect();
+    let found: Vec<usize> =
+        plan.variants.iter().enumerate().filter(|(_, variant)| selects(variant)).map(|(i, _)| i).collect();
     match found.as_slice() {
         [one] => Ok(*one),
-        [] => Err(ReportError::Arm(format!("no arm is `{selector}`; there are {}", names(plan, 0..plan.arms.len())))),
-        several => Err(ReportError::Arm(format!(
-            "`{selector}` is {} arms: {}",
+        [] => Err(ReportError::Variant(format!(
+            "no variant is `{selector}`; there are {}",
+            names(plan, 0..plan.variants.len())
+        ))),
+        several => Err(ReportError::Variant(format!(
+            "`{selector}` is {} variants: {}",
             several.len(),
             names(plan, several.iter().copied())
         ))),
     }
 }
 
-/// Splits at commas and spaces outside brackets: `access=pool(2, 3)` is one part.
+/// Splits at commas and spaces outside brackets: `sharing=pool(2, 3)` is one part.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_i32;
     text.split(move |c: char| {
@@ -57,7 +62,7 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
 
 /// At most a dozen names, because a person reads the line.
 fn names(plan: &Plan, indices: impl IntoIterator<Item = usize>) -> String {
-    let all: Vec<String> = indices.into_iter().map(|index| format!("`{}`", plan.arm_name(index))).collect();
+    let all: Vec<String> = indices.into_iter().map(|index| format!("`{}`", plan.variant_name(index))).collect();
     match all.get(..12) {
         Some(first) if all.len() > 12 => format!("{} and {} more", first.join(", "), all.len() - 12),
         _ => all.join(", "),

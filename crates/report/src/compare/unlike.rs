@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_protocol::Trial;
 use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
@@ -56,13 +56,13 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Differences between two runs in host, builds, servers and work. `arms` has the indices of the compared arms.
+/// Differences between two runs in host, builds, servers and work. `variants` has the indices of the compared variants.
 #[must_use]
-pub fn differences(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
+pub fn differences(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Difference> {
     let mut found = host(base, head);
-    found.extend(builds(base, head, arms));
+    found.extend(builds(base, head, variants));
     found.extend(servers(base, head));
-    found.extend(work(base, head, arms));
+    found.extend(work(base, head, variants));
     found
 }
 
@@ -87,9 +87,9 @@ pub(super) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     .collect()
 }
 
-fn builds(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
+fn builds(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Difference> {
     let used: BTreeSet<&str> =
-        arms.iter().filter_map(|(index, _)| base.plan.arms.get(*index)).map(|a| a.driver.as_str()).collect();
+        variants.iter().filter_map(|(index, _)| base.plan.variants.get(*index)).map(|a| a.driver.as_str()).collect();
     let differences = used.into_iter().flat_map(|name| {
         let (a, b) = (crate::document::driver(base, name), crate::document::driver(head, name));
         let version = |d: Option<&litelab_protocol::DriverDescription>| d.map(|d| d.version.clone());
@@ -107,7 +107,7 @@ fn builds(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differ
     differences.flatten().collect()
 }
 
-/// Differences in the versions and owners of servers that both runs used. For a server that only one run used, the arms
+/// Differences in the versions and owners of servers that both runs used. For a server that only one run used, the variants
 /// differ.
 fn servers(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     let both = base.servers.iter().filter_map(|(name, a)| Some((name, a, head.servers.get(name)?)));
@@ -117,13 +117,13 @@ fn servers(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
         .collect()
 }
 
-/// Each kind of difference once, with the first arm that has it.
-fn work(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Difference> {
+/// Each kind of difference once, with the first variant that has it.
+fn work(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
-    for (ours, theirs) in arms {
-        let (Some(a), Some(b)) = (base.plan.arms.get(*ours), head.plan.arms.get(*theirs)) else { continue };
+    for (ours, theirs) in variants {
+        let (Some(a), Some(b)) = (base.plan.variants.get(*ours), head.plan.variants.get(*theirs)) else { continue };
         for part in parts(a, b) {
-            let name = base.plan.arm_name(*ours);
+            let name = base.plan.variant_name(*ours);
             if !found.iter().any(|d| d.what.starts_with(part)) {
                 let what = format!("{part} differ (first in {name})");
                 found.push(Difference { of: Unlike::Work, what, base: String::new(), head: String::new() });
@@ -133,8 +133,8 @@ fn work(base: &RunInfo, head: &RunInfo, arms: &[(usize, usize)]) -> Vec<Differen
     found
 }
 
-/// Names of the parts of an arm that differ. The seed may differ: it changes values, not their distribution.
-pub(super) fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
+/// Names of the parts of a variant that differ. The seed may differ: it changes values, not their distribution.
+pub(super) fn parts(a: &Variant, b: &Variant) -> Vec<&'static str> {
     let (s, t): (&Trial, &Trial) = (&a.trial, &b.trial);
     [
         ("the schemas", a.schema == b.schema),
@@ -144,7 +144,7 @@ pub(super) fn parts(a: &Arm, b: &Arm) -> Vec<&'static str> {
         ("the driver's options", s.connection.options == t.connection.options),
         ("the retry policies", s.retry == t.retry),
         ("the drivers", a.driver == b.driver),
-        ("the accesses", s.access == t.access),
+        ("the sharings", s.sharing == t.sharing),
         ("the executors", (s.executor, s.runtime_threads) == (t.executor, t.runtime_threads)),
         ("the ways of preparing statements", s.prepare == t.prepare),
         ("the warm-ups", s.warmup_ms == t.warmup_ms),

@@ -6,7 +6,7 @@ use litelab_record::environment::LoadWindow;
 use litelab_stats::{Confidence, Estimate, proportion};
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked};
+use super::{Document, Element, Marked};
 use crate::calibration::{EXPERIMENT, SIZES};
 use crate::number;
 use crate::style::Tone;
@@ -18,25 +18,25 @@ const ALLOWED: f64 = 0.05;
 #[must_use]
 pub fn of_calibration(calibration: &HostCalibration) -> Document {
     let mut document = Document::default();
-    document.blocks.push(Block::Title("What this host can show".into()));
-    document.blocks.push(Block::Facts(facts(calibration)));
-    document.heading("Noise", "what identical arms differ by, block by block");
+    document.elements.push(Element::Title("What this host can show".into()));
+    document.elements.push(Element::Facts(facts(calibration)));
+    document.heading("Noise", "what identical variants differ by, round by round");
     document.text(
         Tone::Dim,
         format!(
-            "smallest difference found with 80 % at 95 % confidence, in so many blocks, with two arms; several arms need \
-             more · A / A: the twin over its arm in all blocks, all rows together at 95 % · trials of cheap work by {}",
+            "smallest difference found with 80 % at 95 % confidence, in so many rounds, with two variants; several variants need \
+             more · A / A: the twin over its variant in all rounds, all rows together at 95 % · trials of cheap work by {}",
             calibration.driver
         ),
     );
-    document.blocks.push(Block::Table(noise(&calibration.noise)));
+    document.elements.push(Element::Table(noise(&calibration.noise)));
     document.marked(verdicts(&calibration.noise));
     if let Some(sync) = &calibration.sync {
         document.heading("Disk", "a write of 4 KiB and its sync");
-        document.blocks.push(Block::Table(syncs([("in place", &sync.overwrite), ("appended", &sync.append)])));
+        document.elements.push(Element::Table(syncs([("in place", &sync.overwrite), ("appended", &sync.append)])));
     }
     document.heading("Harness", "per transaction of one insert, without a database");
-    document.blocks.push(Block::Table(runners(calibration)));
+    document.elements.push(Element::Table(runners(calibration)));
     document
 }
 
@@ -84,14 +84,14 @@ fn load(rest: &LoadWindow, worst: &LoadWindow) -> String {
         parts.push(format!("load average {one:.2}"));
     }
     if let Some(steal) = worst.steal_share {
-        parts.push(format!("at most {} stolen in a block", number::percent(steal)));
+        parts.push(format!("at most {} stolen in a round", number::percent(steal)));
     }
     parts.join(" · ")
 }
 
 fn noise(noise: &[Noise]) -> Table {
     let mut columns = vec![Column::left("work", 0), Column::left("metric", 0), Column::right("scatter", 1)];
-    columns.extend(SIZES.map(|blocks| Column::right(format!("{blocks} blocks"), 1)));
+    columns.extend(SIZES.map(|rounds| Column::right(format!("{rounds} rounds"), 1)));
     columns.push(Column::right("A / A", 2));
     columns.push(Column::right("told apart", 2));
     let row = |n: &Noise| {
@@ -100,8 +100,8 @@ fn noise(noise: &[Noise]) -> Table {
             Cell::plain(n.metric.to_string()),
             Cell::plain(format!("±{}", number::rough(n.spread.typical().exp_m1()))),
         ];
-        cells.extend(SIZES.map(|blocks| {
-            let effect = n.effects.iter().find(|e| e.blocks == blocks).and_then(|e| e.effect);
+        cells.extend(SIZES.map(|rounds| {
+            let effect = n.effects.iter().find(|e| e.rounds == rounds).and_then(|e| e.effect);
             Cell::plain(effect.map_or_else(|| number::NONE.into(), number::rough))
         }));
         let biased = n.ratio.interval().is_some_and(|i| !i.contains(1.0));
@@ -124,7 +124,7 @@ fn verdicts(noise: &[Noise]) -> Vec<Marked> {
     let mut lines: Vec<Marked> = metrics.iter().filter_map(|metric| rate(metric, noise)).collect();
     lines.extend(noise.iter().filter(|n| n.ratio.interval().is_some_and(|i| !i.contains(1.0))).map(|n| {
         let text = format!(
-            "{} in {}: of two identical arms one is favoured over all blocks; something on this host depends on the order of trials",
+            "{} in {}: of two identical variants one is favoured over all rounds; something on this host depends on the order of trials",
             n.work.name(),
             n.metric
         );
@@ -139,13 +139,13 @@ fn rate(metric: &str, noise: &[Noise]) -> Option<Marked> {
     let rate: Estimate = proportion(wrong, all, Confidence::P95).ok()?;
     let interval = rate.interval()?;
     let text = format!(
-        "A/A in {metric}: two identical arms were told apart in {wrong} of {all} experiments of {EXPERIMENT} blocks: {} \
+        "A/A in {metric}: two identical variants were told apart in {wrong} of {all} experiments of {EXPERIMENT} rounds: {} \
          [{}, {}]",
         number::rough(rate.value),
         number::rough(interval.low()),
         number::rough(interval.high())
     );
-    // Chance alone gives 3.1 % with 6 blocks. The host is at fault only if a rate above the allowed one is shown.
+    // Chance alone gives 3.1 % with 6 rounds. The host is at fault only if a rate above the allowed one is shown.
     Some(if interval.low() > ALLOWED {
         Marked::new(
             "!",
@@ -194,11 +194,11 @@ fn runners(calibration: &HostCalibration) -> Table {
 pub(super) fn brief(calibration: &HostCalibration, age_seconds: u64) -> String {
     let best = |work: Work| {
         let of_work = calibration.noise.iter().filter(|n| n.work == work);
-        let in_ten = |n: &Noise| n.effects.iter().find(|e| e.blocks == 10)?.effect;
+        let in_ten = |n: &Noise| n.effects.iter().find(|e| e.rounds == 10)?.effect;
         let effects = of_work.filter_map(|n| Some((in_ten(n)?, &n.metric)));
         let (effect, metric) = effects.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
         Some(format!("{} {} in {metric}", work.name(), number::rough(effect)))
     };
     let shown: Vec<String> = Work::ALL.into_iter().filter_map(best).collect();
-    format!("{} before the run · smallest difference in 10 blocks: {}", number::age(age_seconds), shown.join(", "))
+    format!("{} before the run · smallest difference in 10 rounds: {}", number::age(age_seconds), shown.join(", "))
 }

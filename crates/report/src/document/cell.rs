@@ -4,11 +4,11 @@ use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_stats::{ClaimVerdict, Estimate, Verdict};
 
 use super::table::Cell;
-use crate::analysis::{ArmAnalysis, Footing};
+use crate::analysis::{DurabilityPair, VariantAnalysis};
 use crate::number;
 use crate::style::Tone;
 
-/// A median with its interval, or with `[?]` if there are too few blocks.
+/// A median with its interval, or with `[?]` if there are too few rounds.
 pub(super) fn estimate(estimate: Option<&Estimate>, metric: &Metric) -> Cell {
     match estimate {
         Some(estimate) => Cell::plain(number::estimate(estimate, metric.unit())),
@@ -16,22 +16,22 @@ pub(super) fn estimate(estimate: Option<&Estimate>, metric: &Metric) -> Cell {
     }
 }
 
-/// The [`estimate`] of an arm; `max of 34: 157 ms [150, 171]` if there are too few observations for a quantile.
-pub(super) fn of_arm(arm: &ArmAnalysis, metric: &Metric) -> Cell {
-    let Cell { text, tone } = estimate(arm.estimate(metric), metric);
-    Cell::new(tone, max_of(arm, metric) + &text)
+/// The [`estimate`] of a variant; `max of 34: 157 ms [150, 171]` if there are too few observations for a quantile.
+pub(super) fn of_variant(variant: &VariantAnalysis, metric: &Metric) -> Cell {
+    let Cell { text, tone } = estimate(variant.estimate(metric), metric);
+    Cell::new(tone, max_of(variant, metric) + &text)
 }
 
 /// Prefix `max of 34: ` of a value that is the longest instead of a quantile; otherwise empty.
-pub(crate) fn max_of(arm: &ArmAnalysis, metric: &Metric) -> String {
-    arm.metrics.get(metric).and_then(|values| values.max_of).map_or_else(String::new, |n| format!("max of {n}: "))
+pub(crate) fn max_of(variant: &VariantAnalysis, metric: &Metric) -> String {
+    variant.metrics.get(metric).and_then(|values| values.max_of).map_or_else(String::new, |n| format!("max of {n}: "))
 }
 
-/// A ratio with its interval and the symbol of its verdict; without an interval, the number of blocks that it needs.
-pub(super) fn ratio(ratio: Option<&Estimate>, verdict: Verdict, footing: Footing) -> Cell {
+/// A ratio with its interval and the symbol of its verdict; without an interval, the number of rounds that it needs.
+pub(super) fn ratio(ratio: Option<&Estimate>, verdict: Verdict, durability_pair: DurabilityPair) -> Cell {
     let Some(ratio) = ratio else { return Cell::new(Tone::Dim, number::NONE) };
     match number::ratio(ratio) {
-        Some(text) => Cell::new(tone(verdict, footing), format!("{text} {}", glyph(verdict))),
+        Some(text) => Cell::new(tone(verdict, durability_pair), format!("{text} {}", glyph(verdict))),
         None => Cell::new(Tone::Warn, number::needs(ratio)),
     }
 }
@@ -45,22 +45,22 @@ pub(super) fn glyph(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Tone of a verdict, where safety comes first: an arm with a lower or unknown durability level is not good, however
+/// Tone of a verdict, where safety comes first: a variant with a lower or unknown durability level is not good, however
 /// fast, and one with a higher level is not bad.
-pub(crate) fn tone(verdict: Verdict, footing: Footing) -> Tone {
+pub(crate) fn tone(verdict: Verdict, durability_pair: DurabilityPair) -> Tone {
     match verdict {
-        Verdict::Faster | Verdict::Equivalent if footing.is_loss() => Tone::Warn,
-        Verdict::Faster if footing.arm.is_none() => Tone::Warn,
+        Verdict::Faster | Verdict::Equivalent if durability_pair.is_loss() => Tone::Warn,
+        Verdict::Faster if durability_pair.variant.is_none() => Tone::Warn,
         Verdict::Faster => Tone::Good,
-        Verdict::Slower if footing.is_gain() => Tone::Plain,
+        Verdict::Slower if durability_pair.is_gain() => Tone::Plain,
         Verdict::Slower => Tone::Bad,
-        Verdict::Equivalent if footing.is_gain() => Tone::Good,
+        Verdict::Equivalent if durability_pair.is_gain() => Tone::Good,
         Verdict::Equivalent => Tone::Plain,
         Verdict::Inconclusive { .. } => Tone::Warn,
     }
 }
 
-/// Formats a verdict as `▲ faster`, `▼ more CPU`, `≈ equivalent`, `~ 12 more blocks`.
+/// Formats a verdict as `▲ faster`, `▼ more CPU`, `≈ equivalent`, `~ 12 more rounds`.
 pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
     let (better, worse) = match (metric.measure, metric.unit()) {
         (Measure::Cpu, _) => ("less CPU", "more CPU"),
@@ -73,14 +73,14 @@ pub(crate) fn verdict(verdict: Verdict, metric: &Metric) -> String {
         Verdict::Faster => better.to_owned(),
         Verdict::Slower => worse.to_owned(),
         Verdict::Equivalent => "equivalent".to_owned(),
-        Verdict::Inconclusive { blocks_needed } => more(blocks_needed),
+        Verdict::Inconclusive { rounds_needed } => more(rounds_needed),
     };
     format!("{} {word}", glyph(verdict))
 }
 
-/// Formats as `12 more blocks`.
-fn more(blocks: Option<u32>) -> String {
-    blocks.map_or_else(|| "inconclusive".into(), |n| number::counted(n, "more block"))
+/// Formats as `12 more rounds`.
+fn more(rounds: Option<u32>) -> String {
+    rounds.map_or_else(|| "inconclusive".into(), |n| number::counted(n, "more round"))
 }
 
 pub(super) fn claim(verdict: ClaimVerdict) -> (&'static str, &'static str, Tone) {
@@ -103,32 +103,35 @@ mod tests {
 
     use super::*;
 
-    fn footing(against: impl Into<Option<Durability>>, arm: impl Into<Option<Durability>>) -> Footing {
-        Footing { against: against.into(), arm: arm.into() }
+    fn durability_pair(
+        against: impl Into<Option<Durability>>,
+        variant: impl Into<Option<Durability>>,
+    ) -> DurabilityPair {
+        DurabilityPair { against: against.into(), variant: variant.into() }
     }
 
     #[test]
     fn colour_follows_safety_first() {
-        let open = Verdict::Inconclusive { blocks_needed: None };
-        for (footing, expected) in [
-            (footing(D4, D4), [Tone::Good, Tone::Bad, Tone::Plain, Tone::Warn]),
-            (footing(D4, D2), [Tone::Warn, Tone::Bad, Tone::Warn, Tone::Warn]),
-            (footing(D2, D4), [Tone::Good, Tone::Plain, Tone::Good, Tone::Warn]),
-            (footing(D4, None), [Tone::Warn, Tone::Bad, Tone::Plain, Tone::Warn]),
+        let open = Verdict::Inconclusive { rounds_needed: None };
+        for (durability_pair, expected) in [
+            (durability_pair(D4, D4), [Tone::Good, Tone::Bad, Tone::Plain, Tone::Warn]),
+            (durability_pair(D4, D2), [Tone::Warn, Tone::Bad, Tone::Warn, Tone::Warn]),
+            (durability_pair(D2, D4), [Tone::Good, Tone::Plain, Tone::Good, Tone::Warn]),
+            (durability_pair(D4, None), [Tone::Warn, Tone::Bad, Tone::Plain, Tone::Warn]),
         ] {
-            let tones = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, open].map(|v| tone(v, footing));
-            assert_eq!(tones, expected, "{footing}");
+            let tones = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, open].map(|v| tone(v, durability_pair));
+            assert_eq!(tones, expected, "{durability_pair}");
         }
     }
 
     #[test]
     fn what_is_given_up_is_said() {
-        let said = |against: Durability, arm: Durability| footing(against, arm).difference();
+        let said = |against: Durability, variant: Durability| durability_pair(against, variant).difference();
         assert_eq!(said(D3, D2).as_deref(), Some("gives up the last commits at a power loss (D3 → D2)"));
         assert_eq!(said(D2, D4).as_deref(), Some("keeps the last commits at a power loss (D2 → D4)"));
         assert_eq!(said(D4, Durability::D1).as_deref(), Some("gives up a sound database at a power loss (D4 → D1)"));
         assert_eq!(said(D4, D4), None);
-        assert_eq!(footing(D4, D4).to_string(), "D4");
-        assert!(footing(D4, None).difference().is_some_and(|said| said.contains("not known (D4 → ?)")));
+        assert_eq!(durability_pair(D4, D4).to_string(), "D4");
+        assert!(durability_pair(D4, None).difference().is_some_and(|said| said.contains("not known (D4 → ?)")));
     }
 }

@@ -2,14 +2,14 @@
 
 use litelab_stats::ClaimVerdict;
 
-use super::{Block, Document, cell};
+use super::{Document, Element, cell};
 use crate::analysis::{Analysis, ClaimResult, Measured};
 use crate::number;
 use crate::style::Tone;
 
 /// A claim as printed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClaimBlock {
+pub struct ClaimElement {
     /// Symbol of the verdict: `✔`, `✘` or `?`.
     pub glyph: String,
     /// Word of the verdict: `HOLDS`, `CONTRADICTED` or `INCONCLUSIVE`.
@@ -24,7 +24,7 @@ pub struct ClaimBlock {
     pub measured: String,
     /// Bounds of the claim.
     pub asked: String,
-    /// Metric, arms and durability levels of the comparison.
+    /// Metric, variants and durability levels of the comparison.
     pub about: String,
     /// Reason for which the claim is open; may be empty.
     pub reason: String,
@@ -47,14 +47,14 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
         beside += &format!(" · left out by --quick {}", analysis.left_out.len());
     }
     document.heading("Claims", &beside);
-    document.blocks.push(listed(analysis));
+    document.elements.push(listed(analysis));
 }
 
-pub(super) fn listed(analysis: &Analysis) -> Block {
-    Block::Claims(analysis.claims.iter().map(|claim| block(claim, analysis)).collect())
+pub(super) fn listed(analysis: &Analysis) -> Element {
+    Element::Claims(analysis.claims.iter().map(|claim| round(claim, analysis)).collect())
 }
 
-fn block(claim: &ClaimResult, analysis: &Analysis) -> ClaimBlock {
+fn round(claim: &ClaimResult, analysis: &Analysis) -> ClaimElement {
     let plan = &claim.plan;
     let (glyph, word, tone) = cell::claim(claim.verdict);
     let unit = plan.metric.unit();
@@ -74,22 +74,22 @@ fn block(claim: &ClaimResult, analysis: &Analysis) -> ClaimBlock {
         (None, Some(high)) => format!("{what}≤ {}", bound(high)),
         (None, None) => String::new(),
     };
-    let (arm, against) = &claim.arms;
+    let (variant, against) = &claim.variants;
     let against = against.as_ref().map(|a| format!(" over {a}")).unwrap_or_default();
-    let footing = analysis.footing(plan.arm, plan.against.unwrap_or(plan.arm));
-    let footing = footing.difference().unwrap_or_else(|| format!("durability {footing}"));
+    let durability_pair = analysis.durability_pair(plan.variant, plan.against.unwrap_or(plan.variant));
+    let durability_pair = durability_pair.difference().unwrap_or_else(|| format!("durability {durability_pair}"));
     let mut reason = claim.reason.clone().unwrap_or_default();
     match claim.verdict {
-        ClaimVerdict::Inconclusive { blocks_needed: Some(blocks) } => {
-            let more = format!("likely to take {}", number::counted(blocks, "more block"));
+        ClaimVerdict::Inconclusive { rounds_needed: Some(rounds) } => {
+            let more = format!("likely to take {}", number::counted(rounds, "more round"));
             reason = if reason.is_empty() { more } else { format!("{reason}; {more}") };
         }
-        ClaimVerdict::Inconclusive { blocks_needed: None } if reason.is_empty() => {
-            reason = "no number of blocks worth running would decide this".into();
+        ClaimVerdict::Inconclusive { rounds_needed: None } if reason.is_empty() => {
+            reason = "no number of rounds worth running would decide this".into();
         }
         _ => {}
     }
-    ClaimBlock {
+    ClaimElement {
         glyph: glyph.into(),
         word: word.into(),
         tone,
@@ -97,7 +97,7 @@ fn block(claim: &ClaimResult, analysis: &Analysis) -> ClaimBlock {
         published: plan.published.clone(),
         measured: if measured.is_empty() { number::NONE.into() } else { measured },
         asked,
-        about: format!("{} of {arm}{against} · {footing}", plan.metric),
+        about: format!("{} of {variant}{against} · {durability_pair}", plan.metric),
         reason,
         note: plan.note.clone(),
     }

@@ -1,7 +1,7 @@
-//! Document of a comparison of two runs, or of two arms.
+//! Document of a comparison of two runs, or of two variants.
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked, cell};
+use super::{Document, Element, Marked, cell};
 use crate::compare::{CompareRow, Comparison, Pairing};
 use crate::number;
 use crate::style::Tone;
@@ -10,21 +10,21 @@ use crate::style::Tone;
 #[must_use]
 pub fn of_comparison(comparison: &Comparison) -> Document {
     let mut document = Document::default();
-    document.blocks.push(Block::Title("Comparison".into()));
+    document.elements.push(Element::Title("Comparison".into()));
     let facts = [("base", &comparison.base), ("head", &comparison.head)];
-    document.blocks.push(Block::Facts(facts.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()));
+    document.elements.push(Element::Facts(facts.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()));
     document.marked(warnings(comparison));
     let level = number::percent(comparison.confidence);
     let delta = number::percent(comparison.tolerance);
     let how = match comparison.pairing {
-        Pairing::Blocks => "head / base within blocks",
+        Pairing::Rounds => "head / base within rounds",
         Pairing::None => "head / base of separate runs",
     };
     document.text(
         Tone::Dim,
         format!("{how} · ratios at {level} · equivalent within {delta} · values: median [95 % interval], [?] with too few trials"),
     );
-    document.blocks.push(Block::Table(table(comparison)));
+    document.elements.push(Element::Table(table(comparison)));
     document.marked(comparison.rows.iter().filter_map(why).collect());
     document.marked(unequal(comparison));
     document.marked(comparison.unmatched.iter().map(|name| Marked::new("–", Tone::Dim, name.as_str())).collect());
@@ -36,7 +36,7 @@ fn warnings(comparison: &Comparison) -> Vec<Marked> {
     let mut lines = Vec::new();
     if comparison.pairing == Pairing::None {
         let text = "drift between the two runs is not controlled: whatever changed on the machine between them is part of \
-                    every ratio; to compare two configurations, run both as arms of one study";
+                    every ratio; to compare two configurations, run both as variants of one study";
         lines.push(Marked::new("!", Tone::Warn, text));
     }
     lines.extend(
@@ -47,7 +47,7 @@ fn warnings(comparison: &Comparison) -> Vec<Marked> {
 
 fn table(comparison: &Comparison) -> Table {
     let columns = vec![
-        Column::left("arm", 0),
+        Column::left("variant", 0),
         Column::left("durability", 0),
         Column::left("metric", 0),
         Column::right("base", 1),
@@ -58,23 +58,23 @@ fn table(comparison: &Comparison) -> Table {
     let row = |row: &CompareRow| {
         vec![
             Cell::plain(row.name.as_str()),
-            Cell::plain(row.footing.to_string()),
+            Cell::plain(row.durability_pair.to_string()),
             Cell::plain(row.metric.to_string()),
             cell::estimate(row.base.as_ref(), &row.metric),
             cell::estimate(row.head.as_ref(), &row.metric),
-            cell::ratio(row.ratio.as_ref().ok(), row.verdict, row.footing),
-            Cell::new(cell::tone(row.verdict, row.footing), cell::verdict(row.verdict, &row.metric)),
+            cell::ratio(row.ratio.as_ref().ok(), row.verdict, row.durability_pair),
+            Cell::new(cell::tone(row.verdict, row.durability_pair), cell::verdict(row.verdict, &row.metric)),
         ]
     };
     Table { keys: 3, columns, rows: comparison.rows.iter().map(row).collect() }
 }
 
-/// One line for each arm whose durability levels differ between base and head.
+/// One line for each variant whose durability levels differ between base and head.
 fn unequal(comparison: &Comparison) -> Vec<Marked> {
     let mut rows: Vec<&CompareRow> = comparison.rows.iter().collect();
-    rows.dedup_by_key(|row| row.arms);
+    rows.dedup_by_key(|row| row.variants);
     let line = |row: &CompareRow| {
-        Some(Marked::new("!", Tone::Warn, format!("{}: head {}", row.name, row.footing.difference()?)))
+        Some(Marked::new("!", Tone::Warn, format!("{}: head {}", row.name, row.durability_pair.difference()?)))
     };
     rows.into_iter().filter_map(line).collect()
 }

@@ -3,7 +3,7 @@
 use litelab_stats::Verdict;
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked, cell};
+use super::{Document, Element, Marked, cell};
 use crate::compare::confirm::ConfirmRow;
 use crate::compare::{Confirmation, Pairing};
 use crate::number;
@@ -15,11 +15,11 @@ pub fn of_confirmation(confirmation: &Confirmation) -> Document {
     let mut document = Document::default();
     document.heading("Confirmation", "what was slower is run again before it counts");
     if let Some(run) = &confirmation.run {
-        let blocks = number::counted(confirmation.blocks, "block");
-        document.text(Tone::Dim, format!("{run} · {blocks} · each ratio at 95 % by itself"));
+        let rounds = number::counted(confirmation.rounds, "round");
+        document.text(Tone::Dim, format!("{run} · {rounds} · each ratio at 95 % by itself"));
     }
     if !confirmation.rows.is_empty() {
-        document.blocks.push(Block::Table(table(confirmation)));
+        document.elements.push(Element::Table(table(confirmation)));
     }
     document.marked(confirmation.rows.iter().filter_map(why).collect());
     let impossible = confirmation.impossible.iter();
@@ -36,7 +36,7 @@ pub fn of_confirmation(confirmation: &Confirmation) -> Document {
 
 fn table(confirmation: &Confirmation) -> Table {
     let columns = vec![
-        Column::left("arm", 0),
+        Column::left("variant", 0),
         Column::left("durability", 0),
         Column::left("metric", 0),
         Column::right("first", 1),
@@ -53,15 +53,15 @@ fn table(confirmation: &Confirmation) -> Table {
         };
         vec![
             Cell::plain(row.name.as_str()),
-            Cell::plain(row.footing.to_string()),
+            Cell::plain(row.durability_pair.to_string()),
             Cell::plain(row.metric.to_string()),
-            cell::ratio(row.first.as_ref(), Verdict::Slower, row.footing),
-            cell::ratio(row.again.as_ref().ok(), row.verdict, row.footing),
+            cell::ratio(row.first.as_ref(), Verdict::Slower, row.durability_pair),
+            cell::ratio(row.again.as_ref().ok(), row.verdict, row.durability_pair),
             Cell::plain(match row.pairing {
-                Pairing::Blocks => "base and head",
+                Pairing::Rounds => "base and head",
                 Pairing::None => "head alone",
             }),
-            Cell::new(cell::tone(row.verdict, row.footing), word),
+            Cell::new(cell::tone(row.verdict, row.durability_pair), word),
         ]
     };
     Table { keys: 3, columns, rows: confirmation.rows.iter().map(row).collect() }
@@ -74,17 +74,17 @@ fn why(row: &ConfirmRow) -> Option<Marked> {
 
 fn summary(confirmation: &Confirmation) -> (Tone, String) {
     let (confirmed, all) = (confirmation.confirmed(), confirmation.rows.len());
-    let arms = number::counted(confirmation.impossible.len() as u64, "arm");
+    let variants = number::counted(confirmation.impossible.len() as u64, "variant");
     let unknown = match confirmation.impossible.len() {
         0 => String::new(),
-        _ => format!("; {arms} could not be looked at again"),
+        _ => format!("; {variants} could not be looked at again"),
     };
     match (confirmed, all) {
         (0, 0) => (Tone::Warn, "no regression could be confirmed or refuted".into()),
         (0, _) => (
             if unknown.is_empty() { Tone::Good } else { Tone::Warn },
             format!(
-                "none of {} showed itself again: it was noise or drift, or is too small for these blocks{unknown}",
+                "none of {} showed itself again: it was noise or drift, or is too small for these rounds{unknown}",
                 number::counted(all as u64, "regression")
             ),
         ),

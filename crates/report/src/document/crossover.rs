@@ -1,10 +1,10 @@
 //! Tables of crossovers: a row for each pair of variants, a table for each dimension.
 
-use litelab_stats::{Crossover, Place, Reach};
+use litelab_stats::{Crossover, CrossoverPosition, Reach};
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked};
-use crate::analysis::{Analysis, CrossoverResult, Footing, MetricCrossover};
+use super::{Document, Element, Marked};
+use crate::analysis::{Analysis, CrossoverResult, DurabilityPair, MetricCrossover};
 use crate::number;
 use crate::style::Tone;
 
@@ -13,11 +13,11 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
         return;
     }
     document.heading("Crossovers", "from where on the other is ahead of the base, up to the last value measured");
-    document.blocks.extend(tabled(analysis));
+    document.elements.extend(tabled(analysis));
 }
 
 /// The tables and the explanations below them; empty without crossovers.
-pub(super) fn tabled(analysis: &Analysis) -> Vec<Block> {
+pub(super) fn tabled(analysis: &Analysis) -> Vec<Element> {
     let mut document = Document::default();
     let mut groups: Vec<Vec<&CrossoverResult>> = Vec::new();
     for of in &analysis.crossovers {
@@ -26,16 +26,16 @@ pub(super) fn tabled(analysis: &Analysis) -> Vec<Block> {
             None => groups.push(vec![of]),
         }
     }
-    document.blocks.extend(groups.iter().map(|group| Block::Table(table(group, analysis))));
+    document.elements.extend(groups.iter().map(|group| Element::Table(table(group, analysis))));
     document.marked(reasons(analysis));
     if !analysis.crossovers.is_empty() {
         let text = "from: where the lead begins that lasts to the last value [its 95 % interval, each by itself; ?: fewer \
-                    than 6 blocks]; between two values that were measured, interpolated over their logarithms · none up to \
+                    than 6 rounds]; between two values that were measured, interpolated over their logarithms · none up to \
                     N: at N, the last value, the other is not ahead · ≤ N: at N, the first value, it is ahead already · \
                     ratio: other over base";
         document.text(Tone::Dim, text);
     }
-    document.blocks
+    document.elements
 }
 
 /// Whether two crossovers can share a table: same dimension, same last level, same metrics.
@@ -55,7 +55,7 @@ fn table(group: &[&CrossoverResult], analysis: &Analysis) -> Table {
     }
     let row = |of: &&CrossoverResult| {
         let mut row = [&of.scenario, &of.base, &of.other].map(|name| Cell::plain(name.as_str())).to_vec();
-        row.push(Cell::plain(footing(of, analysis)));
+        row.push(Cell::plain(durability_pair(of, analysis)));
         for metric in &of.metrics {
             row.push(place(of, metric));
             let ratio = metric.last.as_ref().filter(|_| metric.found.is_ok());
@@ -66,10 +66,11 @@ fn table(group: &[&CrossoverResult], analysis: &Analysis) -> Table {
     Table { keys: 4, columns, rows: group.iter().map(row).collect() }
 }
 
-/// Durability levels of both variants, each the lowest of its arms: `D4`, or `D4 → D2`.
-fn footing(of: &CrossoverResult, analysis: &Analysis) -> String {
-    let worst = |arms: &[usize]| arms.iter().map(|index| analysis.arms.get(*index)?.durability).min().flatten();
-    Footing { against: worst(&of.arms.0), arm: worst(&of.arms.1) }.to_string()
+/// Durability levels of both variants, each the lowest of its variants: `D4`, or `D4 → D2`.
+fn durability_pair(of: &CrossoverResult, analysis: &Analysis) -> String {
+    let worst =
+        |variants: &[usize]| variants.iter().map(|index| analysis.variants.get(*index)?.durability).min().flatten();
+    DurabilityPair { against: worst(&of.variants.0), variant: worst(&of.variants.1) }.to_string()
 }
 
 fn place(of: &CrossoverResult, metric: &MetricCrossover) -> Cell {
@@ -85,18 +86,20 @@ fn place(of: &CrossoverResult, metric: &MetricCrossover) -> Cell {
 /// Formats as `5.2 [4.1, 7.7]`; returns also whether the crossover, or that there is none, is shown.
 pub(crate) fn words(found: &Crossover, levels: &[u32]) -> (String, bool) {
     let (first, last) = (levels.first().copied().unwrap_or_default(), levels.last().copied().unwrap_or_default());
-    let name = |place: Place| match place {
-        Place::UpToFirst => format!("≤ {first}"),
-        Place::At(at) if at < 9.95 => format!("{at:.1}"),
-        Place::At(at) => format!("{at:.0}"),
-        Place::BeyondLast => format!("> {last}"),
+    let name = |place: CrossoverPosition| match place {
+        CrossoverPosition::UpToFirst => format!("≤ {first}"),
+        CrossoverPosition::At(at) if at < 9.95 => format!("{at:.1}"),
+        CrossoverPosition::At(at) => format!("{at:.0}"),
+        CrossoverPosition::BeyondLast => format!("> {last}"),
     };
-    let at = if found.at == Place::BeyondLast { format!("none up to {last}") } else { name(found.at) };
+    let at = if found.at == CrossoverPosition::BeyondLast { format!("none up to {last}") } else { name(found.at) };
     match found.reach {
         Reach::NeedsAtLeast(_) => (format!("{at} [?]"), false),
         // The interval is a single point.
         Reach::Between { from, to, .. } if from == to && to == found.at => (at, true),
-        Reach::Between { from, to, .. } => (format!("{at} [{}, {}]", name(from), name(to)), to != Place::BeyondLast),
+        Reach::Between { from, to, .. } => {
+            (format!("{at} [{}, {}]", name(from), name(to)), to != CrossoverPosition::BeyondLast)
+        }
     }
 }
 
@@ -121,13 +124,13 @@ mod tests {
 
     const LEVELS: [u32; 3] = [1, 4, 32];
 
-    fn found(at: Place, from: Place, to: Place) -> (String, bool) {
+    fn found(at: CrossoverPosition, from: CrossoverPosition, to: CrossoverPosition) -> (String, bool) {
         words(&Crossover { at, reach: Reach::Between { from, to, confidence: 0.96 }, n: 6 }, &LEVELS)
     }
 
     #[test]
     fn a_place_is_said_with_what_is_left_open() {
-        use Place::{At, BeyondLast, UpToFirst};
+        use CrossoverPosition::{At, BeyondLast, UpToFirst};
         let cases = [
             (found(At(5.23), At(4.06), At(12.7)), "5.2 [4.1, 13]", true),
             (found(At(5.23), UpToFirst, BeyondLast), "5.2 [≤ 1, > 32]", false),

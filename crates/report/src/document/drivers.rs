@@ -6,7 +6,7 @@ use litelab_protocol::{Description, DriverDescription, SqliteBuild};
 use litelab_record::RunInfo;
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document};
+use super::{Document, Element};
 use crate::number;
 use crate::style::Tone;
 
@@ -49,9 +49,9 @@ pub(crate) fn driver<'a>(info: &'a RunInfo, name: &str) -> Option<&'a DriverDesc
 /// Names of the drivers that ran, as in the study and in its order.
 pub(super) fn used(info: &RunInfo) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for arm in info.plan.arms.iter().filter(|arm| arm.skipped.is_none()) {
-        if !names.contains(&arm.driver.as_str()) {
-            names.push(&arm.driver);
+    for variant in info.plan.variants.iter().filter(|variant| variant.skipped.is_none()) {
+        if !names.contains(&variant.driver.as_str()) {
+            names.push(&variant.driver);
         }
     }
     names
@@ -98,7 +98,7 @@ pub(super) fn add(document: &mut Document, info: &RunInfo) {
     };
     let columns = columns.iter().enumerate().map(|(i, title)| Column::left(*title, u8::from(i > 0)));
     document.heading("Drivers", "and the SQLite inside each");
-    document.blocks.push(Block::Table(Table {
+    document.elements.push(Element::Table(Table {
         keys: 1,
         columns: columns.collect(),
         rows: names.iter().map(row).collect(),

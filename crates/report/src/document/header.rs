@@ -8,17 +8,17 @@ use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
 use litelab_record::environment::{Environment, LoadWindow, SyncLatency};
 
-use super::{Block, Document, Marked, calibration, drivers};
+use super::{Document, Element, Marked, calibration, drivers};
 use crate::analysis::Analysis;
 use crate::number;
 use crate::style::Tone;
 
 pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
     let plan = &info.plan;
-    document.blocks.push(Block::Title(format!("{}: {}", plan.study, plan.title)));
+    document.elements.push(Element::Title(format!("{}: {}", plan.study, plan.title)));
     let mut facts: Vec<(&str, String)> = vec![
         ("run", run(info)),
-        ("blocks", blocks(analysis, info)),
+        ("rounds", rounds(analysis, info)),
         ("machine", machine(&info.environment)),
         ("storage", storage(&info.environment)),
         ("load", load(info)),
@@ -30,7 +30,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
         facts.push(("source", plan.source.clone()));
     }
     facts.retain(|(_, value)| !value.is_empty());
-    document.blocks.push(Block::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
+    document.elements.push(Element::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
     document.marked(idle(analysis));
     document.marked(warnings(info));
     document.marked(beyond(info));
@@ -50,11 +50,11 @@ fn run(info: &RunInfo) -> String {
     format!("{} · {} {ended} · litelab {}", file_name(info), info.created, info.litelab)
 }
 
-fn blocks(analysis: &Analysis, info: &RunInfo) -> String {
-    let planned = info.plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or(0);
-    let failed: u64 = analysis.arms.iter().map(|a| a.failed()).sum();
-    let measured: u64 = analysis.arms.iter().map(|a| a.measured).sum();
-    let mut text = format!("{} of {planned} · {} measured", info.blocks(), number::counted(measured, "trial"));
+fn rounds(analysis: &Analysis, info: &RunInfo) -> String {
+    let planned = info.plan.scenarios.iter().map(|s| s.rounds).max().unwrap_or(0);
+    let failed: u64 = analysis.variants.iter().map(|a| a.failed()).sum();
+    let measured: u64 = analysis.variants.iter().map(|a| a.measured).sum();
+    let mut text = format!("{} of {planned} · {} measured", info.rounds(), number::counted(measured, "trial"));
     if failed > 0 {
         text.push_str(&format!(", {failed} failed"));
     }
@@ -122,7 +122,7 @@ fn load(info: &RunInfo) -> String {
         parts.push(format!("{} busy while it ran, at most {}", number::percent(mean), number::percent(worst)));
     }
     if let Some((mean, worst)) = shares(|l| l.steal_share) {
-        parts.push(format!("{} stolen, at most {} in a block", number::percent(mean), number::percent(worst)));
+        parts.push(format!("{} stolen, at most {} in a round", number::percent(mean), number::percent(worst)));
     }
     parts.join(" · ")
 }
@@ -150,7 +150,7 @@ fn beyond(info: &RunInfo) -> Vec<Marked> {
         lines.push(Marked::new(
             "!",
             Tone::Warn,
-            format!("{more} as well asks for more than this host shows in its blocks"),
+            format!("{more} as well asks for more than this host shows in its rounds"),
         ));
     }
     lines
@@ -171,35 +171,35 @@ fn builds(info: &RunInfo) -> String {
     }
 }
 
-/// Transactions that did nothing: one line for each, with all arms of the same text.
+/// Transactions that did nothing: one line for each, with all variants of the same text.
 fn idle(analysis: &Analysis) -> Vec<Marked> {
     let mut lines: Vec<(&String, Vec<&str>)> = Vec::new();
-    for arm in &analysis.arms {
-        for line in &arm.idle {
+    for variant in &analysis.variants {
+        for line in &variant.idle {
             match lines.iter_mut().find(|(known, _)| *known == line) {
-                Some((_, arms)) => arms.push(&arm.name),
-                None => lines.push((line, vec![&arm.name])),
+                Some((_, variants)) => variants.push(&variant.name),
+                None => lines.push((line, vec![&variant.name])),
             }
         }
     }
-    let marked = |(line, arms): (&String, Vec<&str>)| {
-        let others = match arms.len() {
+    let marked = |(line, variants): (&String, Vec<&str>)| {
+        let others = match variants.len() {
             1 => String::new(),
-            n => format!(" and {}", number::counted(n as u64 - 1, "other arm")),
+            n => format!(" and {}", number::counted(n as u64 - 1, "other variant")),
         };
-        Marked::new("!", Tone::Bad, format!("{}{others}: {line}", arms[0]))
+        Marked::new("!", Tone::Bad, format!("{}{others}: {line}", variants[0]))
     };
     lines.into_iter().map(marked).collect()
 }
 
-/// One line for each reason for which arms were skipped.
+/// One line for each reason for which variants were skipped.
 fn skipped(info: &RunInfo) -> Vec<Marked> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
-    for reason in info.plan.arms.iter().filter_map(|arm| arm.skipped.as_deref()) {
+    for reason in info.plan.variants.iter().filter_map(|variant| variant.skipped.as_deref()) {
         *reasons.entry(reason).or_default() += 1;
     }
     let line = |(reason, n): (&str, u64)| {
-        Marked::new("–", Tone::Warn, format!("{} skipped: {reason}", number::counted(n, "arm")))
+        Marked::new("–", Tone::Warn, format!("{} skipped: {reason}", number::counted(n, "variant")))
     };
     reasons.into_iter().map(line).collect()
 }
@@ -210,7 +210,7 @@ fn warnings(info: &RunInfo) -> Vec<Marked> {
     let during = worst.and_then(litelab_record::environment::warning::steal);
     let seen = |code| info.environment.warnings.iter().any(|w| w.code == code);
     let during = during.filter(|w| !seen(w.code)).map(|mut w| {
-        w.message = format!("in one block {}", w.message);
+        w.message = format!("in one round {}", w.message);
         w
     });
     let all = info.environment.warnings.iter().cloned().chain(during);

@@ -4,27 +4,27 @@ use std::collections::BTreeSet;
 
 use litelab_model::Metric;
 
-use super::{Block, Document};
+use super::{Document, Element};
 use crate::analysis::{Analysis, Values};
 use crate::number;
 
 pub(super) fn add(document: &mut Document, analysis: &Analysis) {
     document.heading("Legend", "");
     let mut facts: Vec<(String, String)> = Vec::new();
-    let used: BTreeSet<_> = analysis.arms.iter().filter_map(|a| a.durability).collect();
-    for rung in used.into_iter().rev() {
-        facts.push((rung.to_string(), rung.meaning().to_owned()));
+    let used: BTreeSet<_> = analysis.variants.iter().filter_map(|a| a.durability).collect();
+    for level in used.into_iter().rev() {
+        facts.push((level.to_string(), level.meaning().to_owned()));
     }
     facts.push((
         "value".into(),
-        "median over blocks [its 95 % interval]; [?] where there are too few blocks for one: 6 are the fewest".into(),
+        "median over rounds [its 95 % interval]; [?] where there are too few rounds for one: 6 are the fewest".into(),
     ));
     let shown: Vec<(&Metric, &Values)> = (analysis.scenarios.iter())
-        .flat_map(|s| s.arms.iter().filter_map(|i| analysis.arms.get(*i)).map(move |arm| (s, arm)))
-        .flat_map(|(s, arm)| s.metrics.iter().filter_map(|metric| Some((metric, arm.metrics.get(metric)?))))
+        .flat_map(|s| s.variants.iter().filter_map(|i| analysis.variants.get(*i)).map(move |variant| (s, variant)))
+        .flat_map(|(s, variant)| s.metrics.iter().filter_map(|metric| Some((metric, variant.metrics.get(metric)?))))
         .collect();
     if shown.iter().any(|(_, values)| values.max_of.is_some()) {
-        let text = "the longest of the n observations of a trial, median over blocks: too few for the quantile, which takes 20 \
+        let text = "the longest of the n observations of a trial, median over rounds: too few for the quantile, which takes 20 \
                     for p50, 200 for p95, 1000 for p99 and 10000 for p999; nothing is judged by it";
         facts.push(("max of n".into(), text.into()));
     }
@@ -36,17 +36,17 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
     }
     facts.push((
         "ratio".into(),
-        "to the baseline of the same block, Hodges–Lehmann [signed-rank interval]; all of a scenario hold together \
+        "to the baseline of the same round, Hodges–Lehmann [signed-rank interval]; all of a scenario hold together \
          at 95 %, and with them the verdict"
             .into(),
     ));
     facts.push((
         "verdict".into(),
         format!(
-            "▲ better  ▼ worse  ≈ equivalent within {}  ~ not shown yet: how many more blocks it is likely to take, \
+            "▲ better  ▼ worse  ≈ equivalent within {}  ~ not shown yet: how many more rounds it is likely to take, \
              inconclusive where that is more than anybody runs (200)",
             number::percent(analysis.tolerance)
         ),
     ));
-    document.blocks.push(Block::Facts(facts));
+    document.elements.push(Element::Facts(facts));
 }

@@ -26,11 +26,11 @@ pub(crate) use litelab_model::text::clean;
 
 pub use calibration::of_calibration;
 pub(crate) use cell::{max_of, tone as verdict_tone, verdict as verdict_words};
-pub use claims::ClaimBlock;
+pub use claims::ClaimElement;
 pub use comparison::of_comparison;
 pub use confirmation::of_confirmation;
 pub(crate) use drivers::{driver, language_of, sqlite_of};
-pub(crate) use flame::MOST_ARMS as FLAME_ARMS;
+pub(crate) use flame::MOST_VARIANTS as FLAME_VARIANTS;
 pub(crate) use header::file_name;
 pub use pivot::of_pivot;
 pub use repeat::of_repetition;
@@ -40,17 +40,17 @@ pub use table::{Align, Cell, Column, Table};
 use crate::analysis::{Analysis, ScenarioAnalysis};
 use crate::style::Tone;
 
-/// A sequence of blocks.
+/// A sequence of elements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Blocks from top to bottom.
-    pub blocks: Vec<Block>,
+    /// Rounds from top to bottom.
+    pub elements: Vec<Element>,
 }
 
 /// A piece of a document. Its texts may contain anything that a study or a runner wrote; renderers clean and escape
 /// them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block {
+pub enum Element {
     /// Title of the document.
     Title(String),
     /// Title of a section, and the text next to it.
@@ -64,7 +64,7 @@ pub enum Block {
     /// Lines that begin with a mark: a symbol or a number.
     Marked(Vec<Marked>),
     /// Claims with their verdicts.
-    Claims(Vec<ClaimBlock>),
+    Claims(Vec<ClaimElement>),
 }
 
 /// A line with a mark before it.
@@ -86,16 +86,16 @@ impl Marked {
 
 impl Document {
     fn heading(&mut self, title: &str, beside: &str) {
-        self.blocks.push(Block::Heading(title.to_owned(), beside.to_owned()));
+        self.elements.push(Element::Heading(title.to_owned(), beside.to_owned()));
     }
 
     fn text(&mut self, tone: Tone, text: impl Into<String>) {
-        self.blocks.push(Block::Text(tone, text.into()));
+        self.elements.push(Element::Text(tone, text.into()));
     }
 
     fn marked(&mut self, lines: Vec<Marked>) {
         if !lines.is_empty() {
-            self.blocks.push(Block::Marked(lines));
+            self.elements.push(Element::Marked(lines));
         }
     }
 }
@@ -155,19 +155,19 @@ pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Docum
 /// Renders the table of one scenario with its footnotes.
 #[must_use]
 pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Document {
-    Document { blocks: scenario::tabled(scenario, analysis, info) }
+    Document { elements: scenario::tabled(scenario, analysis, info) }
 }
 
 /// Renders the claims of a run without their heading.
 #[must_use]
 pub(crate) fn of_claims(analysis: &Analysis) -> Document {
-    Document { blocks: vec![claims::listed(analysis)] }
+    Document { elements: vec![claims::listed(analysis)] }
 }
 
 /// Renders the crossovers of a run without their heading.
 #[must_use]
 pub(crate) fn of_crossovers(analysis: &Analysis) -> Document {
-    Document { blocks: crossover::tabled(analysis) }
+    Document { elements: crossover::tabled(analysis) }
 }
 
 /// No-break space, which keeps a number and its unit on one line.

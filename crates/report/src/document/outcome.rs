@@ -86,16 +86,17 @@ pub(super) fn effects(scenario: &ScenarioAnalysis) -> Vec<Marked> {
     lines
 }
 
-/// One line for each alert and arm in which it fired, and one line for all alerts that did not fire.
+/// One line for each alert and variant in which it fired, and one line for all alerts that did not fire.
 pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
     let mut lines = Vec::new();
     for alert in &scenario.alerts {
         for fired in &alert.fired {
-            let arm = analysis.arms.get(fired.arm).map_or("?", |arm| arm.label.as_str());
+            let variant = analysis.variants.get(fired.variant).map_or("?", |variant| variant.label.as_str());
             let worst = number::value(fired.worst, alert.limit.metric.unit());
             let of = number::counted(fired.of, "trial");
             let way = if alert.limit.at_least.is_some_and(|low| fired.worst < low) { "down to" } else { "up to" };
-            let text = format!("alert: {}: {arm}: in {} of {of}, {way} {worst}", condition(&alert.limit), fired.trials);
+            let text =
+                format!("alert: {}: {variant}: in {} of {of}, {way} {worst}", condition(&alert.limit), fired.trials);
             lines.push(Marked::new("!", Tone::Warn, text));
         }
     }

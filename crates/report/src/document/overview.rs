@@ -4,8 +4,8 @@ use litelab_model::Scalar;
 use litelab_record::RunInfo;
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, cell, drivers};
-use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
+use super::{Document, Element, cell, drivers};
+use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
 use crate::number;
 use crate::style::Tone;
 
@@ -25,10 +25,10 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     if of_drivers {
         columns.extend(drivers::COLUMNS.map(|title| Column::left(title, 1)));
     }
-    let rungs: Vec<Option<String>> = scenarios.iter().map(|s| common_rung(s, analysis)).collect();
-    for (scenario, rung) in scenarios.iter().zip(&rungs) {
-        let rung = rung.as_ref().map_or_else(String::new, |rung| format!(" {rung}"));
-        columns.push(Column::right(format!("{}{rung}", scenario.name), 1));
+    let levels: Vec<Option<String>> = scenarios.iter().map(|s| common_level(s, analysis)).collect();
+    for (scenario, level) in scenarios.iter().zip(&levels) {
+        let level = level.as_ref().map_or_else(String::new, |level| format!(" {level}"));
+        columns.push(Column::right(format!("{}{level}", scenario.name), 1));
     }
     let row = |value: &Scalar| {
         let mut row = vec![Cell::plain(value.to_string())];
@@ -36,14 +36,14 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
             row.extend(drivers::cells(info, &value.to_string()));
         }
         row.extend(
-            scenarios.iter().zip(&rungs).map(|(s, rung)| value_of(s, analysis, (dimension, value), rung.is_none())),
+            scenarios.iter().zip(&levels).map(|(s, level)| value_of(s, analysis, (dimension, value), level.is_none())),
         );
         row
     };
     document
         .heading("Overview", &format!("the first metric of {}", number::counted(scenarios.len() as u64, "scenario")));
-    document.blocks.push(Block::Table(Table { keys: 1, columns, rows: values.iter().map(row).collect() }));
-    let text = "median ± the farther end of its 95 % interval ([?]: too few blocks for one), and the durability it has; \
+    document.elements.push(Element::Table(Table { keys: 1, columns, rows: values.iter().map(row).collect() }));
+    let text = "median ± the farther end of its 95 % interval ([?]: too few rounds for one), and the durability it has; \
                 what is told apart is said in each scenario";
     document.text(Tone::Dim, text);
     let metrics: Vec<String> =
@@ -60,11 +60,11 @@ fn shared(analysis: &Analysis) -> Option<&str> {
     (count(most) >= LEAST).then_some(*most)
 }
 
-/// Values of the dimension in arms that were run, in order of first appearance.
+/// Values of the dimension in variants that were run, in order of first appearance.
 fn values(scenarios: &[&ScenarioAnalysis], analysis: &Analysis, dimension: &str) -> Vec<Scalar> {
     let mut values: Vec<Scalar> = Vec::new();
-    for arm in scenarios.iter().flat_map(|s| arms(s, analysis)).filter(|arm| arm.skipped.is_none()) {
-        match arm.dimensions.get(dimension) {
+    for variant in scenarios.iter().flat_map(|s| variants(s, analysis)).filter(|variant| variant.skipped.is_none()) {
+        match variant.dimensions.get(dimension) {
             Some(value) if !values.contains(value) => values.push(value.clone()),
             _ => {}
         }
@@ -72,32 +72,35 @@ fn values(scenarios: &[&ScenarioAnalysis], analysis: &Analysis, dimension: &str)
     values
 }
 
-fn arms<'a>(scenario: &ScenarioAnalysis, analysis: &'a Analysis) -> Vec<&'a ArmAnalysis> {
-    scenario.arms.iter().filter_map(|index| analysis.arms.get(*index)).collect()
+fn variants<'a>(scenario: &ScenarioAnalysis, analysis: &'a Analysis) -> Vec<&'a VariantAnalysis> {
+    scenario.variants.iter().filter_map(|index| analysis.variants.get(*index)).collect()
 }
 
-/// The durability level of all measured arms of a scenario, if they share it.
-fn common_rung(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<String> {
-    let measured = arms(scenario, analysis).into_iter().filter(|arm| arm.measured > 0);
-    let mut rungs = measured.map(|arm| arm.durability);
-    let first = rungs.next()??;
-    rungs.all(|rung| rung == Some(first)).then(|| first.to_string())
+/// The durability level of all measured variants of a scenario, if they share it.
+fn common_level(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<String> {
+    let measured = variants(scenario, analysis).into_iter().filter(|variant| variant.measured > 0);
+    let mut levels = measured.map(|variant| variant.durability);
+    let first = levels.next()??;
+    levels.all(|level| level == Some(first)).then(|| first.to_string())
 }
 
 fn value_of(
     scenario: &ScenarioAnalysis,
     analysis: &Analysis,
     (dimension, value): (&str, &Scalar),
-    with_rung: bool,
+    with_level: bool,
 ) -> Cell {
     let none = || Cell::new(Tone::Dim, number::NONE);
     let Some(metric) = scenario.metrics.first() else { return none() };
-    let arm = arms(scenario, analysis).into_iter().find(|arm| arm.dimensions.get(dimension) == Some(value));
-    let Some((arm, estimate)) = arm.and_then(|arm| Some((arm, arm.estimate(metric)?))) else { return none() };
-    let mut text = cell::max_of(arm, metric) + &number::brief(estimate, metric.unit());
-    if with_rung {
-        let rung = arm.durability.map_or_else(|| "?".to_owned(), |rung| rung.to_string());
-        text.push_str(&format!(" {rung}"));
+    let variant =
+        variants(scenario, analysis).into_iter().find(|variant| variant.dimensions.get(dimension) == Some(value));
+    let Some((variant, estimate)) = variant.and_then(|variant| Some((variant, variant.estimate(metric)?))) else {
+        return none();
+    };
+    let mut text = cell::max_of(variant, metric) + &number::brief(estimate, metric.unit());
+    if with_level {
+        let level = variant.durability.map_or_else(|| "?".to_owned(), |level| level.to_string());
+        text.push_str(&format!(" {level}"));
     }
     Cell::plain(text)
 }

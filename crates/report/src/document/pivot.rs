@@ -1,21 +1,21 @@
-//! Tables of a run's arms: values, ratios, settings and footnotes in rows and columns.
+//! Tables of a run's variants: values, ratios, settings and footnotes in rows and columns.
 
 use litelab_record::RunInfo;
 
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked, cell, content, header, scenario};
-use crate::analysis::{Analysis, Footing, MetricComparison};
+use super::{Document, Element, Marked, cell, content, header, scenario};
+use crate::analysis::{Analysis, DurabilityPair, MetricComparison};
 use crate::number::{self, Shared};
-use crate::pivot::{Grid, GridCell, Line, Pivot};
+use crate::pivot::{Grid, GridCell, GridRow, Pivot};
 use crate::style::Tone;
 
 /// Renders the tables of a run.
 #[must_use]
 pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document {
     let mut document = Document::default();
-    document.blocks.push(Block::Title(format!("{}: {}", info.plan.study, info.plan.title)));
-    let done = number::counted(info.blocks(), "block");
+    document.elements.push(Element::Title(format!("{}: {}", info.plan.study, info.plan.title)));
+    let done = number::counted(info.rounds(), "round");
     document.text(Tone::Dim, format!("{} · {done} · seed {}", header::file_name(info), info.plan.seed));
     for grid in &pivot.grids {
         add(&mut document, grid, analysis);
@@ -23,7 +23,7 @@ pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document 
     document.marked(pivot.left_out.iter().map(|line| Marked::new("–", Tone::Dim, line.as_str())).collect());
     if !pivot.grids.is_empty() {
         let delta = number::percent(pivot.tolerance);
-        let legend = "median ± the farther end of its 95 % interval, [?] with too few blocks for one";
+        let legend = "median ± the farther end of its 95 % interval, [?] with too few rounds for one";
         let glyphs = format!("▲ better  ▼ worse  ≈ equivalent within {delta}  ~ no difference shown");
         document.text(Tone::Dim, format!("{legend} · {glyphs}"));
     }
@@ -47,7 +47,7 @@ fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
     let counts = Counts::of(grid, analysis);
     document.text(Tone::Dim, caption(grid, &counts));
     let mut footnotes = Footnotes::default();
-    document.blocks.push(Block::Table(table(grid, unit, &counts, analysis, &mut footnotes)));
+    document.elements.push(Element::Table(table(grid, unit, &counts, analysis, &mut footnotes)));
     document.marked(footnotes.lines());
     document.marked(missing_means(grid));
 }
@@ -86,7 +86,7 @@ impl Counts {
 }
 
 fn count(cell: &GridCell, analysis: &Analysis) -> u64 {
-    analysis.arms.get(cell.arm).map_or(0, |arm| arm.values(&cell.metric).len() as u64)
+    analysis.variants.get(cell.variant).map_or(0, |variant| variant.values(&cell.metric).len() as u64)
 }
 
 fn caption(grid: &Grid, counts: &Counts) -> String {
@@ -102,12 +102,12 @@ fn caption(grid: &Grid, counts: &Counts) -> String {
         };
         let first: Vec<String> =
             grid.columns.iter().zip(first).map(|(name, value)| format!("{name}={value}")).collect();
-        parts.push(format!("ratio to {} in the same block, at {level}{together}", first.join(" ")));
+        parts.push(format!("ratio to {} in the same round, at {level}{together}", first.join(" ")));
     }
     if let Counts::Same(n) = counts {
         parts.push(format!("each cell of {}", number::counted(*n, "trial")));
     }
-    parts.extend(grid.settings.common.iter().map(|rung| format!("durability {rung}")));
+    parts.extend(grid.settings.common.iter().map(|level| format!("durability {level}")));
     parts.join(" · ")
 }
 
@@ -134,13 +134,14 @@ fn table(grid: &Grid, unit: Shared, counts: &Counts, analysis: &Analysis, footno
         let mut row: Vec<Cell> = line.keys.iter().map(Cell::plain).collect();
         row.resize(keys, Cell::default());
         for (column, cell) in line.cells.iter().enumerate() {
-            let footing = footing(line, column, analysis);
-            let value = cell.as_ref().map_or_else(none, |cell| value(cell, unit, analysis, (footing, footnotes)));
+            let durability_pair = durability_pair(line, column, analysis);
+            let value =
+                cell.as_ref().map_or_else(none, |cell| value(cell, unit, analysis, (durability_pair, footnotes)));
             let n = || cell.as_ref().map_or_else(none, |cell| Cell::plain(count(cell, analysis).to_string()));
             row.push(value);
             row.extend(each.then(n));
             let change = || cell.as_ref().and_then(|c| c.change.as_ref());
-            row.extend((column > 0).then(|| change().map_or_else(none, |change| ratio(change, footing))));
+            row.extend((column > 0).then(|| change().map_or_else(none, |change| ratio(change, durability_pair))));
         }
         let settings = grid.settings.by_row.iter();
         row.extend(settings.map(|(_, values)| values.get(index).map_or_else(none, Cell::plain)));
@@ -154,14 +155,16 @@ fn none() -> Cell {
     Cell::new(Tone::Dim, number::NONE)
 }
 
-fn ratio(change: &MetricComparison, footing: Footing) -> Cell {
-    cell::ratio(change.ratio.as_ref().ok().map(|r| &r.ratio), change.verdict, footing)
+fn ratio(change: &MetricComparison, durability_pair: DurabilityPair) -> Cell {
+    cell::ratio(change.ratio.as_ref().ok().map(|r| &r.ratio), change.verdict, durability_pair)
 }
 
-/// Durability levels of a column's arm and of the first column's arm, in the same row.
-fn footing(line: &Line, column: usize, analysis: &Analysis) -> Footing {
-    let arm = |column: usize| line.cells.get(column).and_then(|cell| Some(cell.as_ref()?.arm));
-    arm(column).zip(arm(0)).map_or_else(Footing::default, |(arm, against)| analysis.footing(arm, against))
+/// Durability levels of a column's variant and of the first column's variant, in the same row.
+fn durability_pair(line: &GridRow, column: usize, analysis: &Analysis) -> DurabilityPair {
+    let variant = |column: usize| line.cells.get(column).and_then(|cell| Some(cell.as_ref()?.variant));
+    variant(column)
+        .zip(variant(0))
+        .map_or_else(DurabilityPair::default, |(variant, against)| analysis.durability_pair(variant, against))
 }
 
 /// Rows below the table: the mean, and the settings that were read back and differ between columns.
@@ -181,9 +184,10 @@ fn below(grid: &Grid, width: usize, (keys, each): (usize, bool), analysis: &Anal
         let mut row = line("geometric mean");
         for (column, mean) in grid.means.iter().enumerate() {
             if let Some(cell) = row.get_mut(at(column + 1) + first) {
-                let footings = || grid.lines.iter().map(|line| footing(line, column + 1, analysis));
+                let footings = || grid.lines.iter().map(|line| durability_pair(line, column + 1, analysis));
                 // A single row with a lower durability level prevents the mean from being good.
-                let of_rows = footings().find(|footing| footing.is_loss()).or_else(|| footings().next());
+                let of_rows =
+                    footings().find(|durability_pair| durability_pair.is_loss()).or_else(|| footings().next());
                 let of_rows = of_rows.unwrap_or_default();
                 *cell = mean.as_ref().map_or_else(|_| none(), |mean| ratio(mean, of_rows));
             }
@@ -203,21 +207,26 @@ fn below(grid: &Grid, width: usize, (keys, each): (usize, bool), analysis: &Anal
 }
 
 /// The median, with the marks of its footnotes.
-fn value(of: &GridCell, unit: Shared, analysis: &Analysis, (footing, footnotes): (Footing, &mut Footnotes)) -> Cell {
-    let Some(arm) = analysis.arms.get(of.arm) else { return none() };
-    let mut remarks = scenario::remarks(arm);
-    remarks.extend(analysis.scenarios.get(arm.scenario).and_then(|s| content::remark(s, arm)));
-    remarks.extend(arm.failures.iter().map(|failure| scenario::failure(arm, failure)));
+fn value(
+    of: &GridCell,
+    unit: Shared,
+    analysis: &Analysis,
+    (durability_pair, footnotes): (DurabilityPair, &mut Footnotes),
+) -> Cell {
+    let Some(variant) = analysis.variants.get(of.variant) else { return none() };
+    let mut remarks = scenario::remarks(variant);
+    remarks.extend(analysis.scenarios.get(variant.scenario).and_then(|s| content::remark(s, variant)));
+    remarks.extend(variant.failures.iter().map(|failure| scenario::failure(variant, failure)));
     let weak = of.estimate.filter(|estimate| estimate.interval().is_none());
     remarks.extend(weak.map(|estimate| {
-        format!("{}: an interval {}", number::counted(estimate.n as u64, "block"), number::needs(&estimate))
+        format!("{}: an interval {}", number::counted(estimate.n as u64, "round"), number::needs(&estimate))
     }));
-    remarks.extend(of.change.as_ref().and_then(|_| footing.difference()));
+    remarks.extend(of.change.as_ref().and_then(|_| durability_pair.difference()));
     let reason = of.change.as_ref().and_then(|change| change.ratio.as_ref().err());
-    remarks.extend(reason.filter(|_| arm.measured > 0).cloned());
+    remarks.extend(reason.filter(|_| variant.measured > 0).cloned());
     let (tone, text) = match &of.estimate {
-        Some(estimate) => (Tone::Plain, cell::max_of(arm, &of.metric) + &unit.brief(estimate)),
-        None if arm.measured == 0 => (Tone::Bad, number::NONE.to_owned()),
+        Some(estimate) => (Tone::Plain, cell::max_of(variant, &of.metric) + &unit.brief(estimate)),
+        None if variant.measured == 0 => (Tone::Bad, number::NONE.to_owned()),
         None => (Tone::Dim, number::NONE.to_owned()),
     };
     let marks: String = remarks.into_iter().map(|text| format!(" {}", footnotes.mark(text))).collect();

@@ -1,7 +1,7 @@
 //! Document of a repetition: the counts of changes, and the verdicts of both runs.
 
 use super::table::{Cell, Column, Table};
-use super::{Block, Document, Marked, cell};
+use super::{Document, Element, Marked, cell};
 use crate::analysis::Measured;
 use crate::compare::repeat::{Change, Judged, Judgement, Repeated, Repetition};
 use crate::number;
@@ -11,24 +11,24 @@ use crate::style::Tone;
 #[must_use]
 pub fn of_repetition(repetition: &Repetition) -> Document {
     let mut document = Document::default();
-    document.blocks.push(Block::Title("Repetition".into()));
+    document.elements.push(Element::Title("Repetition".into()));
     let facts = [("before", &repetition.before), ("after", &repetition.after)];
-    document.blocks.push(Block::Facts(facts.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()));
+    document.elements.push(Element::Facts(facts.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()));
     let unlike = repetition.unlike.iter().map(|difference| format!("unlike: {difference}"));
     let seeds = repetition.seeds.map(|(before, after)| format!("the seed was {before} and is {after}"));
     document.marked(unlike.chain(seeds).map(|text| Marked::new("!", Tone::Warn, text)).collect());
     document.text(
         Tone::Dim,
-        "each verdict is that of its own run, from its own blocks: ratio or value [its interval] and what it shows",
+        "each verdict is that of its own run, from its own rounds: ratio or value [its interval] and what it shows",
     );
     let reversed = repetition.verdicts.iter().filter(|verdict| verdict.change == Change::Reversed);
     document.marked(reversed.map(opposite).collect());
     let (claims, comparisons): (Vec<&Repeated>, Vec<&Repeated>) =
         repetition.verdicts.iter().partition(|verdict| is_claim(verdict));
-    for (title, first, verdicts) in [("Claims", "claim", claims), ("Comparisons", "arm", comparisons)] {
+    for (title, first, verdicts) in [("Claims", "claim", claims), ("Comparisons", "variant", comparisons)] {
         if !verdicts.is_empty() {
             document.heading(title, &counted(verdicts.len(), |change| count(&verdicts, change)));
-            document.blocks.push(Block::Table(table(first, &verdicts)));
+            document.elements.push(Element::Table(table(first, &verdicts)));
             document.marked(verdicts.iter().filter_map(|verdict| why(verdict)).collect());
         }
     }
@@ -90,7 +90,7 @@ fn table(first: &str, verdicts: &[&Repeated]) -> Table {
         let (glyph, words, tone) = look(verdict.change);
         vec![
             Cell::plain(verdict.name.as_str()),
-            Cell::plain(verdict.footing.to_string()),
+            Cell::plain(verdict.durability_pair.to_string()),
             Cell::plain(verdict.metric.to_string()),
             Cell::new(tone, format!("{glyph} {words}")),
             judged(&verdict.before, verdict),
@@ -108,7 +108,7 @@ fn judged(judged: &Judged, of: &Repeated) -> Cell {
         Measured::Nothing => number::NONE.into(),
     };
     let (glyph, tone) = match judged.verdict {
-        Judgement::Comparison(verdict) => (cell::glyph(verdict), cell::tone(verdict, of.footing)),
+        Judgement::Comparison(verdict) => (cell::glyph(verdict), cell::tone(verdict, of.durability_pair)),
         Judgement::Claim(verdict) => {
             let (glyph, _, tone) = cell::claim(verdict);
             (glyph, tone)

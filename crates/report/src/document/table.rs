@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let columns = [("arm", 0), ("aaaa", 1), ("bbbb", 1), ("cccc", 2), ("dddd", 2)];
+        let columns = [("variant", 0), ("aaaa", 1), ("bbbb", 1), ("cccc", 2), ("dddd", 2)];
         Table {
             keys: 1,
             columns: columns.map(|(title, group)| Column::left(title, group)).to_vec(),
@@ -157,11 +157,11 @@ mod tests {
 
     #[test]
     fn a_table_is_cut_between_groups_first() {
-        assert_eq!(titles(27), ["arm aaaa bbbb cccc dddd"]);
-        assert_eq!(titles(26), ["arm aaaa bbbb", "arm cccc dddd"]);
-        assert_eq!(titles(15), ["arm aaaa bbbb", "arm cccc dddd"]);
-        assert_eq!(titles(14), ["arm aaaa", "arm bbbb", "arm cccc", "arm dddd"]);
-        assert_eq!(titles(0), ["arm aaaa", "arm bbbb", "arm cccc", "arm dddd"]);
+        assert_eq!(titles(27), ["variant aaaa bbbb cccc dddd"]);
+        assert_eq!(titles(26), ["variant aaaa bbbb", "variant cccc dddd"]);
+        assert_eq!(titles(15), ["variant aaaa bbbb", "variant cccc dddd"]);
+        assert_eq!(titles(14), ["variant aaaa", "variant bbbb", "variant cccc", "variant dddd"]);
+        assert_eq!(titles(0), ["variant aaaa", "variant bbbb", "variant cccc", "variant dddd"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Table of a scenario's time series, with a row for each arm and window.
+//! Table of a scenario's time series, with a row for each variant and window.
 
 use super::table::{Cell, Column, Table};
 use crate::analysis::timeline::QUANTITIES;
@@ -9,7 +9,7 @@ use crate::number;
 pub(super) fn table(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<Table> {
     let mut rows = Vec::new();
     for timeline in &scenario.timelines {
-        let label = analysis.arms.get(timeline.arm).map_or("?", |arm| arm.label.as_str());
+        let label = analysis.variants.get(timeline.variant).map_or("?", |variant| variant.label.as_str());
         for window in &timeline.windows {
             let (from, to) = window.seconds;
             let mut row = vec![Cell::plain(label), Cell::plain(format!("{from:.1}–{to:.1} s"))];
@@ -20,7 +20,7 @@ pub(super) fn table(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<
             rows.push(row);
         }
     }
-    let mut columns = vec![Column::left("arm", 0), Column::left("time", 0)];
+    let mut columns = vec![Column::left("variant", 0), Column::left("time", 0)];
     columns.extend(QUANTITIES.map(|(name, _)| Column::right(name, 1)));
     (!rows.is_empty()).then_some(Table { keys: 2, columns, rows })
 }

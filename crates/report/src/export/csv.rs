@@ -16,9 +16,9 @@ use litelab_record::{RunFile, RunInfo};
 use crate::error::ReportError;
 
 const COLUMNS: [&str; 50] = [
-    "block",
+    "round",
     "position",
-    "arm",
+    "variant",
     "scenario",
     "label",
     "driver",
@@ -89,8 +89,8 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
 }
 
 fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
-    let arm = info.plan.arms.get(record.arm);
-    let scenario = arm.and_then(|arm| info.plan.scenarios.get(arm.scenario));
+    let variant = info.plan.variants.get(record.variant);
+    let scenario = variant.and_then(|variant| info.plan.scenarios.get(variant.scenario));
     let (outcome, reason) = match &record.outcome {
         Outcome::Measured(_) => ("measured".to_owned(), String::new()),
         Outcome::Failed(failure) => {
@@ -99,13 +99,13 @@ fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
         }
     };
     let head = vec![
-        record.block.to_string(),
+        record.round.to_string(),
         record.position.to_string(),
-        record.arm.to_string(),
+        record.variant.to_string(),
         scenario.map(|s| s.name.clone()).unwrap_or_default(),
-        arm.map(litelab_model::Arm::label).unwrap_or_default(),
-        arm.map(|a| a.driver.clone()).unwrap_or_default(),
-        arm.map(|a| a.profile.clone()).unwrap_or_default(),
+        variant.map(litelab_model::Variant::label).unwrap_or_default(),
+        variant.map(|a| a.driver.clone()).unwrap_or_default(),
+        variant.map(|a| a.profile.clone()).unwrap_or_default(),
         record.started.clone(),
         record.seconds.to_string(),
         outcome,

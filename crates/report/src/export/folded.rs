@@ -8,16 +8,16 @@ use litelab_record::RunInfo;
 use crate::document::clean;
 use crate::error::ReportError;
 
-/// Writes lines of `arm;thread;function;function samples` for all sampled arms; nothing without samples.
+/// Writes lines of `variant;thread;function;function samples` for all sampled variants; nothing without samples.
 ///
 /// # Errors
 /// If the output cannot be written.
 pub fn stacks(info: &RunInfo, out: &mut dyn Write) -> Result<(), ReportError> {
-    for (arm, stacks) in &info.stacks {
-        // The name of an arm must not contain the separator of frames.
-        let arm = clean(&info.plan.arm_name(*arm)).replace(';', ",");
+    for (variant, stacks) in &info.stacks {
+        // The name of a variant must not contain the separator of frames.
+        let variant = clean(&info.plan.variant_name(*variant)).replace(';', ",");
         for line in stacks.folded().lines() {
-            writeln!(out, "{arm};{}", printable(line)).map_err(ReportError::Write)?;
+            writeln!(out, "{variant};{}", printable(line)).map_err(ReportError::Write)?;
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::error::ReportError;
 /// Version of the format. It increases if a field is removed or changes its meaning; new fields do not change it.
 pub const SCHEMA: u32 = 3;
 
-/// The analysis of a run. Values are in base units, listed in `metrics`; ratios are the arm over the arm that it is
+/// The analysis of a run. Values are in base units, listed in `metrics`; ratios are the variant over the variant that it is
 /// compared with.
 #[derive(Serialize)]
 pub struct Export<'a> {
@@ -26,13 +26,13 @@ pub struct Export<'a> {
     run: Run<'a>,
     /// Environment of the machine before the run.
     environment: &'a Environment,
-    /// Load of the machine during each block.
+    /// Load of the machine during each round.
     loads: &'a [LoadWindow],
     /// Descriptions of the runners, with their builds of SQLite.
     runners: &'a [Description],
-    /// Servers of the run's arms, by name.
+    /// Servers of the run's variants, by name.
     servers: &'a BTreeMap<Server, ServerRecord>,
-    /// Metrics of which an arm has a value.
+    /// Metrics of which a variant has a value.
     metrics: BTreeMap<&'a Metric, Described>,
     #[serde(flatten)]
     analysis: &'a Analysis,
@@ -50,10 +50,10 @@ struct Run<'a> {
     source: &'a str,
     /// Beginning of the run: UTC, ISO 8601.
     created: &'a str,
-    /// End of the last block, if the run is complete.
+    /// End of the last round, if the run is complete.
     finished: Option<&'a str>,
-    /// Number of complete blocks.
-    blocks: u32,
+    /// Number of complete rounds.
+    rounds: u32,
     quick: bool,
     /// Seed of the order of trials and of the values.
     seed: u64,
@@ -70,7 +70,7 @@ struct Described {
 #[must_use]
 pub fn export<'a>(analysis: &'a Analysis, info: &'a RunInfo) -> Export<'a> {
     let plan = &info.plan;
-    let metrics = analysis.arms.iter().flat_map(|arm| arm.metrics.keys());
+    let metrics = analysis.variants.iter().flat_map(|variant| variant.metrics.keys());
     let described = |metric: &Metric| Described { unit: unit(metric), more_is_better: metric.measure.more_is_better() };
     Export {
         schema: SCHEMA,
@@ -81,7 +81,7 @@ pub fn export<'a>(analysis: &'a Analysis, info: &'a RunInfo) -> Export<'a> {
             source: &plan.source,
             created: &info.created,
             finished: info.finished.as_deref(),
-            blocks: info.blocks(),
+            rounds: info.rounds(),
             quick: plan.quick,
             seed: plan.seed,
         },

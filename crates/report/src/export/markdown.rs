@@ -6,7 +6,7 @@ use litelab_record::RunInfo;
 
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, Confirmation};
-use crate::document::{self, Align, Block, ClaimBlock, Document, Table, clean};
+use crate::document::{self, Align, ClaimElement, Document, Element, Table, clean};
 use crate::pivot::Pivot;
 
 /// Renders a run as Markdown.
@@ -36,22 +36,24 @@ pub fn confirmation(confirmation: &Confirmation) -> String {
 /// Renders a document as Markdown.
 #[must_use]
 pub fn render(document: &Document) -> String {
-    let parts: Vec<String> = document.blocks.iter().map(block).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<String> = document.elements.iter().map(element).filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
 
-fn block(block: &Block) -> String {
-    match block {
-        Block::Title(title) => format!("# {}\n", escape(title)),
-        Block::Heading(title, beside) if beside.is_empty() => format!("## {}\n", escape(title)),
-        Block::Heading(title, beside) => format!("## {}\n\n{}\n", escape(title), escape(beside)),
-        Block::Text(_, text) => format!("{}\n", escape(text)),
-        Block::Facts(facts) => {
+fn element(element: &Element) -> String {
+    match element {
+        Element::Title(title) => format!("# {}\n", escape(title)),
+        Element::Heading(title, beside) if beside.is_empty() => format!("## {}\n", escape(title)),
+        Element::Heading(title, beside) => format!("## {}\n\n{}\n", escape(title), escape(beside)),
+        Element::Text(_, text) => format!("{}\n", escape(text)),
+        Element::Facts(facts) => {
             list(facts.iter().map(|(name, value)| format!("**{}** {}", escape(name), escape(value))))
         }
-        Block::Table(of) => table(of),
-        Block::Marked(lines) => list(lines.iter().map(|line| format!("{} {}", escape(&line.mark), escape(&line.text)))),
-        Block::Claims(of) => claims(of),
+        Element::Table(of) => table(of),
+        Element::Marked(lines) => {
+            list(lines.iter().map(|line| format!("{} {}", escape(&line.mark), escape(&line.text))))
+        }
+        Element::Claims(of) => claims(of),
     }
 }
 
@@ -70,10 +72,10 @@ fn table(table: &Table) -> String {
     lines([titles, rules].into_iter().chain(rows))
 }
 
-fn claims(claims: &[ClaimBlock]) -> String {
+fn claims(claims: &[ClaimElement]) -> String {
     let titles = ["verdict", "claim", "published", "asked", "measured"].map(str::to_owned).to_vec();
     let rules = vec![":--".to_owned(); titles.len()];
-    let row = |claim: &ClaimBlock| {
+    let row = |claim: &ClaimElement| {
         let mut text = escape(&claim.text);
         for (name, more) in [("open", &claim.reason), ("note", &claim.note)] {
             if !more.is_empty() {

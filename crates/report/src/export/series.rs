@@ -12,8 +12,8 @@ use litelab_record::{RunFile, RunInfo};
 use crate::error::ReportError;
 
 const COLUMNS: [&str; 17] = [
-    "block",
-    "arm",
+    "round",
+    "variant",
     "scenario",
     "label",
     "seconds",
@@ -41,15 +41,16 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
     let mut trials = Vec::new();
     file.trials(&mut |trial| {
         if matches!(trial.record.outcome, Outcome::Measured(_)) {
-            trials.push((trial.id, trial.record.block, trial.record.arm));
+            trials.push((trial.id, trial.record.round, trial.record.variant));
         }
         Ok(())
     })?;
-    for (id, block, arm) in trials {
-        let scenario = info.plan.arms.get(arm).and_then(|a| info.plan.scenarios.get(a.scenario));
-        let label = info.plan.arms.get(arm).map(litelab_model::Arm::label).unwrap_or_default();
+    for (id, round, variant) in trials {
+        let scenario = info.plan.variants.get(variant).and_then(|a| info.plan.scenarios.get(a.scenario));
+        let label = info.plan.variants.get(variant).map(litelab_model::Variant::label).unwrap_or_default();
         let name = scenario.map(|s| s.name.as_str()).unwrap_or_default();
-        let head = [block.to_string(), arm.to_string(), printable(name).into_owned(), printable(&label).into_owned()];
+        let head =
+            [round.to_string(), variant.to_string(), printable(name).into_owned(), printable(&label).into_owned()];
         for row in rows(&file.series(id)?) {
             writer.write_record(head.iter().chain(&row))?;
         }

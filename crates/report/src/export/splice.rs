@@ -15,7 +15,7 @@ use litelab_record::RunInfo;
 
 use super::markdown;
 use crate::analysis::Analysis;
-use crate::document::{self, Block, Table};
+use crate::document::{self, Element, Table};
 use crate::error::ReportError;
 
 const BEGIN: &str = "<!-- splice ";
@@ -67,7 +67,7 @@ fn origin(info: &RunInfo) -> String {
     let plan = &info.plan;
     let quick = if plan.quick { " --quick" } else { "" };
     let day = info.created.get(..10).unwrap_or(&info.created);
-    format!("`litelab run {}{quick} --seed {}`, {} blocks, {day}", plan.study, plan.seed, info.blocks())
+    format!("`litelab run {}{quick} --seed {}`, {} rounds, {day}", plan.study, plan.seed, info.rounds())
 }
 
 struct Marker<'a> {
@@ -101,7 +101,7 @@ impl<'a> Marker<'a> {
             )
         })?;
         let mut document = document::of_scenario(scenario, analysis, info);
-        if let Some(Block::Table(table)) = document.blocks.first_mut().filter(|_| !self.columns.is_empty()) {
+        if let Some(Element::Table(table)) = document.elements.first_mut().filter(|_| !self.columns.is_empty()) {
             *table = self.narrow(table)?;
         }
         Ok(markdown::render(&document))

@@ -4,20 +4,20 @@ use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Verdict};
 use maud::{Markup, html};
 
-use super::block::{self, Place};
+use super::element::{self, IdScope};
 use super::{baseline, falsify, line, name};
-use crate::analysis::{Analysis, ArmComparison, MetricComparison, ScenarioAnalysis};
-use crate::document::{self, Block, Part, clean, verdict_words};
+use crate::analysis::{Analysis, MetricComparison, ScenarioAnalysis, VariantComparison};
+use crate::document::{self, Element, Part, clean, verdict_words};
 use crate::number;
 
-/// Number of arms that a sentence names.
+/// Number of variants that a sentence names.
 const NAMED: usize = 3;
 
 pub(super) fn screen(analysis: &Analysis, info: &RunInfo) -> Markup {
     let header = document::of_part(&Part::Header, analysis, info);
     // The page has the title at its top already.
-    let blocks = header.blocks.split_first().map_or(&[][..], |(_, rest)| rest);
-    let document::Document { blocks: claims } = document::of_claims(analysis);
+    let elements = header.elements.split_first().map_or(&[][..], |(_, rest)| rest);
+    let document::Document { elements: claims } = document::of_claims(analysis);
     html! {
         div.first {
             div.main {
@@ -25,18 +25,18 @@ pub(super) fn screen(analysis: &Analysis, info: &RunInfo) -> Markup {
                     h2 #answer-h { "Answer" }
                     (answer(analysis))
                 }
-                @if let ([Block::Claims(claims)], false) = (claims.as_slice(), analysis.claims.is_empty()) {
+                @if let ([Element::Claims(claims)], false) = (claims.as_slice(), analysis.claims.is_empty()) {
                     section #claims aria-labelledby="claims-h" {
                         h2 #claims-h { "Claims examined" }
                         p.question { (counts(analysis)) }
-                        (block::claims(claims))
+                        (element::claims(claims))
                     }
                 }
             }
             div.side {
                 section #environment aria-labelledby="environment-h" {
                     h2 #environment-h { "Environment" }
-                    (block::all(blocks, Place { id: "environment", name: "the environment" }))
+                    (element::all(elements, IdScope { id: "environment", name: "the environment" }))
                 }
                 section #falsify aria-labelledby="falsify-h" {
                     h2 #falsify-h { "What would falsify this" }
@@ -76,7 +76,7 @@ fn counts(analysis: &Analysis) -> String {
 }
 
 /// The comparison that decides, else the first one, which is inconclusive.
-fn deciding(comparison: &ArmComparison) -> Option<&MetricComparison> {
+fn deciding(comparison: &VariantComparison) -> Option<&MetricComparison> {
     comparison.decided().or_else(|| comparison.metrics.first())
 }
 
@@ -85,7 +85,12 @@ type Kind = fn(&Verdict) -> bool;
 
 /// The verdicts of a scenario in one sentence.
 fn verdicts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
-    let measured = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).filter(|arm| arm.measured > 0).count();
+    let measured = scenario
+        .variants
+        .iter()
+        .filter_map(|i| analysis.variants.get(*i))
+        .filter(|variant| variant.measured > 0)
+        .count();
     if measured == 0 {
         return html! { "nothing was measured." };
     }
@@ -93,7 +98,7 @@ fn verdicts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
         return html! { (alone(scenario, analysis)) };
     }
     let kinds: [Kind; 3] = [|v| *v == Verdict::Faster, |v| *v == Verdict::Slower, |v| *v == Verdict::Equivalent];
-    let all: Vec<(&ArmComparison, &MetricComparison)> =
+    let all: Vec<(&VariantComparison, &MetricComparison)> =
         scenario.comparisons.iter().filter_map(|c| Some((c, deciding(c)?))).collect();
     let open = all.iter().filter(|(_, cell)| matches!(cell.verdict, Verdict::Inconclusive { .. })).count();
     html! {
@@ -115,24 +120,34 @@ fn verdicts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
 }
 
 /// Sorts by distance from the baseline, the farthest first.
-fn farthest(group: &mut [&(&ArmComparison, &MetricComparison)]) {
+fn farthest(group: &mut [&(&VariantComparison, &MetricComparison)]) {
     let distance = |cell: &MetricComparison| cell.ratio.as_ref().map_or(0.0, |r| r.ratio.value.ln().abs());
     group.sort_by(|(_, a), (_, b)| distance(b).total_cmp(&distance(a)));
 }
 
-/// Formats as `▲ faster: wal-off (p50 0.96× [0.95, 0.97], D4), …`. Different metrics may decide arms of one kind.
-fn of_kind(group: &[&(&ArmComparison, &MetricComparison)], scenario: &ScenarioAnalysis, analysis: &Analysis) -> Markup {
-    let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
+/// Formats as `▲ faster: wal-off (p50 0.96× [0.95, 0.97], D4), …`. Different metrics may decide variants of one kind.
+fn of_kind(
+    group: &[&(&VariantComparison, &MetricComparison)],
+    scenario: &ScenarioAnalysis,
+    analysis: &Analysis,
+) -> Markup {
+    let label = |variant: usize| {
+        analysis.variants.get(variant).map_or_else(String::new, |variant| name(scenario, variant, analysis))
+    };
     let Some((_, cell)) = group.first() else { return html! {} };
-    let mut footings = group.iter().map(|(comparison, _)| comparison.footing);
-    let worst = footings.clone().find(|footing| footing.is_loss()).or_else(|| footings.next()).unwrap_or_default();
-    let tone = block::class(document::verdict_tone(cell.verdict, worst));
+    let mut footings = group.iter().map(|(comparison, _)| comparison.durability_pair);
+    let worst = footings
+        .clone()
+        .find(|durability_pair| durability_pair.is_loss())
+        .or_else(|| footings.next())
+        .unwrap_or_default();
+    let tone = element::class(document::verdict_tone(cell.verdict, worst));
     html! {
         span class=(tone) { (verdict_words(cell.verdict, &cell.metric).replacen(' ', "\u{a0}", 1)) } ": "
         @for (at, (comparison, cell)) in group.iter().take(NAMED).enumerate() {
             @if at > 0 { ", " }
-            (label(comparison.arm))
-            @let kept = comparison.footing;
+            (label(comparison.variant))
+            @let kept = comparison.durability_pair;
             @let kept = kept.difference().map_or_else(|| kept.to_string(), |difference| format!("and {difference}"));
             " " (line(&format!("({} {}, {kept})", cell.metric, ratio(cell))))
         }
@@ -147,8 +162,8 @@ fn ratio(cell: &MetricComparison) -> String {
 /// The first metric of a scenario without comparisons.
 fn alone(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     let Some(metric) = scenario.metrics.first() else { return "nothing is compared.".into() };
-    let arms: Vec<_> = scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).collect();
-    match arms.as_slice() {
+    let variants: Vec<_> = scenario.variants.iter().filter_map(|i| analysis.variants.get(*i)).collect();
+    match variants.as_slice() {
         [only] => match only.estimate(metric) {
             Some(estimate) => {
                 let longest = document::max_of(only, metric);

@@ -8,13 +8,13 @@ use crate::document::clean;
 
 /// The command that runs one scenario again with the same seed, and so with the same values and order of trials.
 pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
-    format!("{} --only {} --blocks {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
+    format!("{} --only {} --rounds {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
 }
 
-/// The command that tries to refute a scenario, with other values and this number of blocks.
-pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, blocks: u32) -> String {
+/// The command that tries to refute a scenario, with other values and this number of rounds.
+pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, rounds: u32) -> String {
     let seed = info.plan.seed.wrapping_add(1);
-    format!("{} --only {} --blocks {blocks} --seed {seed}", run(info), quoted(&scenario.name))
+    format!("{} --only {} --rounds {rounds} --seed {seed}", run(info), quoted(&scenario.name))
 }
 
 /// Name of the run's file, quoted for a shell.

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram as Counts;
 use litelab_protocol::histogram::Histogram;
 
 /// Number of significant digits: values are exact within 1 %, which is less than the width of a line. Three digits
-/// would take a quarter of a megabyte for each latency of each arm.
+/// would take a quarter of a megabyte for each latency of each variant.
 const DIGITS: u8 = 2;
 
 /// Number of points of a curve for each further nine of its percentiles.

@@ -10,7 +10,7 @@ use litelab_record::{RunFile, RunInfo};
 
 use super::distribution::Distribution;
 use super::timing::{self, Course};
-use crate::analysis::{Analysis, ArmAnalysis, Collector};
+use crate::analysis::{Analysis, Collector, VariantAnalysis};
 use crate::error::ReportError;
 
 /// Latency of a scenario's metrics: its timing, and its transaction if it is that of one transaction.
@@ -19,18 +19,18 @@ pub(super) type Latency = (Timing, Option<String>);
 /// Data that a page keeps of a run file's trials; see [`read`].
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// Data of each arm.
-    arms: Vec<OfArm>,
-    /// Time series of one trial of each leading arm of a scenario, by arm.
+    /// Data of each variant.
+    variants: Vec<OfVariant>,
+    /// Time series of one trial of each leading variant of a scenario, by variant.
     pub(super) courses: BTreeMap<usize, Course>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct OfArm {
+struct OfVariant {
     latencies: BTreeMap<Latency, Distribution>,
-    /// Every rate that a search tried, over all blocks.
+    /// Every rate that a search tried, over all rounds.
     probes: Vec<Probe>,
-    /// Number in the file of the trial of each block.
+    /// Number in the file of the trial of each round.
     trials: BTreeMap<u32, i64>,
 }
 
@@ -42,7 +42,7 @@ pub fn read(file: &RunFile, info: &RunInfo) -> Result<(Analysis, Evidence), Repo
     let plan = &info.plan;
     let mut collector = Collector::new(plan, &[]);
     let wanted: Vec<BTreeSet<Latency>> = plan.scenarios.iter().map(|s| latencies(&s.metrics)).collect();
-    let mut evidence = Evidence { arms: vec![OfArm::default(); plan.arms.len()], ..Evidence::default() };
+    let mut evidence = Evidence { variants: vec![OfVariant::default(); plan.variants.len()], ..Evidence::default() };
     let mut damaged = None;
     file.trials(&mut |trial| {
         if let Err(error) = collector.add(plan, &trial.record) {
@@ -60,12 +60,13 @@ pub fn read(file: &RunFile, info: &RunInfo) -> Result<(Analysis, Evidence), Repo
     }
     let analysis = collector.finish(info);
     for scenario in &analysis.scenarios {
-        for arm in scenario.leading(&analysis, timing::MOST_ARMS) {
-            let Some((block, id)) = scenario.metrics.first().and_then(|metric| evidence.typical(arm, metric)) else {
+        for variant in scenario.leading(&analysis, timing::MOST_VARIANTS) {
+            let Some((round, id)) = scenario.metrics.first().and_then(|metric| evidence.typical(variant, metric))
+            else {
                 continue;
             };
-            if let Some(course) = Course::new(block, &file.series(id)?) {
-                evidence.courses.insert(arm.index, course);
+            if let Some(course) = Course::new(round, &file.series(id)?) {
+                evidence.courses.insert(variant.index, course);
             }
         }
     }
@@ -88,33 +89,33 @@ pub(super) fn latencies(metrics: &[Metric]) -> BTreeSet<Latency> {
 impl Evidence {
     fn add(&mut self, plan: &Plan, wanted: &[BTreeSet<Latency>], id: i64, record: &TrialRecord) {
         let Outcome::Measured(measurement) = &record.outcome else { return };
-        let wanted = plan.arms.get(record.arm).and_then(|arm| wanted.get(arm.scenario));
-        let (Some(wanted), Some(arm)) = (wanted, self.arms.get_mut(record.arm)) else { return };
+        let wanted = plan.variants.get(record.variant).and_then(|variant| wanted.get(variant.scenario));
+        let (Some(wanted), Some(variant)) = (wanted, self.variants.get_mut(record.variant)) else { return };
         let mut meter = Meter::new(measurement);
         for (timing, transaction) in wanted {
             if let Some(histogram) = meter.histogram(*timing, transaction.as_deref()) {
-                arm.latencies.entry((*timing, transaction.clone())).or_default().add(histogram);
+                variant.latencies.entry((*timing, transaction.clone())).or_default().add(histogram);
             }
         }
-        arm.trials.insert(record.block, id);
-        arm.probes.extend(measurement.search.iter().flat_map(|search| search.probes.iter().cloned()));
+        variant.trials.insert(record.round, id);
+        variant.probes.extend(measurement.search.iter().flat_map(|search| search.probes.iter().cloned()));
     }
 
-    /// All latencies of an arm; `None` if nothing was measured.
-    pub(super) fn latency(&self, arm: usize, latency: &Latency) -> Option<&Distribution> {
-        self.arms.get(arm)?.latencies.get(latency)
+    /// All latencies of a variant; `None` if nothing was measured.
+    pub(super) fn latency(&self, variant: usize, latency: &Latency) -> Option<&Distribution> {
+        self.variants.get(variant)?.latencies.get(latency)
     }
 
-    /// Every rate that the searches of an arm tried.
-    pub(super) fn probes(&self, arm: usize) -> &[Probe] {
-        self.arms.get(arm).map_or(&[], |arm| &arm.probes)
+    /// Every rate that the searches of a variant tried.
+    pub(super) fn probes(&self, variant: usize) -> &[Probe] {
+        self.variants.get(variant).map_or(&[], |variant| &variant.probes)
     }
 
-    /// Block and number of the trial with the median of a metric.
-    fn typical(&self, arm: &ArmAnalysis, metric: &Metric) -> Option<(u32, i64)> {
-        let mut values: Vec<(u32, f64)> = arm.values(metric).to_vec();
+    /// Round and number of the trial with the median of a metric.
+    fn typical(&self, variant: &VariantAnalysis, metric: &Metric) -> Option<(u32, i64)> {
+        let mut values: Vec<(u32, f64)> = variant.values(metric).to_vec();
         values.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-        let (block, _) = values.get(values.len().checked_sub(1)? / 2)?;
-        Some((*block, *self.arms.get(arm.index)?.trials.get(block)?))
+        let (round, _) = values.get(values.len().checked_sub(1)? / 2)?;
+        Some((*round, *self.variants.get(variant.index)?.trials.get(round)?))
     }
 }

@@ -1,4 +1,4 @@
-//! Results that would contradict the page: for a decision its interval, for an open comparison the number of blocks
+//! Results that would contradict the page: for a decision its interval, for an open comparison the number of rounds
 //! that it needs, and the command that tests it.
 
 use litelab_record::RunInfo;
@@ -76,7 +76,7 @@ fn claim(claim: &ClaimResult) -> Option<Weak> {
             };
             format!(
                 "holds with {measured} over {}; a re-run whose interval lies wholly {falls} contradicts it, and one that reaches there leaves it open.",
-                blocks(estimate.n)
+                rounds(estimate.n)
             )
         }
         ClaimVerdict::Contradicted => {
@@ -88,7 +88,7 @@ fn claim(claim: &ClaimResult) -> Option<Weak> {
             };
             format!(
                 "is contradicted by {measured} over {}; a re-run whose interval lies wholly {holds} restores it.",
-                blocks(estimate.n)
+                rounds(estimate.n)
             )
         }
         ClaimVerdict::Inconclusive { .. } => return None,
@@ -126,13 +126,15 @@ fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Weak> {
             ),
             Verdict::Inconclusive { .. } => continue,
         };
-        let label = |arm: usize| analysis.arms.get(arm).map_or_else(String::new, |arm| name(scenario, arm, analysis));
-        let footing = comparison.footing;
-        let footing = footing.difference().unwrap_or_else(|| format!("durability {footing}"));
+        let label = |variant: usize| {
+            analysis.variants.get(variant).map_or_else(String::new, |variant| name(scenario, variant, analysis))
+        };
+        let durability_pair = comparison.durability_pair;
+        let durability_pair = durability_pair.difference().unwrap_or_else(|| format!("durability {durability_pair}"));
         let text = html! {
-            a href={ "#s" (at + 1) } { (clean(&scenario.name)) } ": " (label(comparison.arm)) " is "
+            a href={ "#s" (at + 1) } { (clean(&scenario.name)) } ": " (label(comparison.variant)) " is "
             (verdict_words(cell.verdict, &cell.metric)) " in " (cell.metric) ", " (line(&ratio)) " of " (baseline(scenario, analysis)) ", "
-            (footing) " over " (blocks(paired.ratio.n)) "; " (line(&falls)) "."
+            (durability_pair) " over " (rounds(paired.ratio.n)) "; " (line(&falls)) "."
         };
         all.push(Weak { margin, scenario: at, text });
     }
@@ -144,18 +146,18 @@ fn beside_one(interval: Interval) -> f64 {
     apart(interval.low(), 1.0).min(apart(interval.high(), 1.0))
 }
 
-fn blocks(n: usize) -> String {
-    number::counted(n as u64, "block")
+fn rounds(n: usize) -> String {
+    number::counted(n as u64, "round")
 }
 
-/// Number of open comparisons, and the blocks that the nearest of them needs.
+/// Number of open comparisons, and the rounds that the nearest of them needs.
 fn open(analysis: &Analysis, info: &RunInfo) -> Option<Markup> {
     let all = analysis.scenarios.iter().flat_map(|s| s.comparisons.iter().map(move |c| (s, c)));
     let all: Vec<_> = all.filter_map(|(s, c)| Some((s, c.decided().or_else(|| c.metrics.first())?))).collect();
     let open: Vec<_> = all
         .iter()
         .filter_map(|(s, cell)| match cell.verdict {
-            Verdict::Inconclusive { blocks_needed } => Some((*s, blocks_needed)),
+            Verdict::Inconclusive { rounds_needed } => Some((*s, rounds_needed)),
             _ => None,
         })
         .collect();
@@ -164,9 +166,9 @@ fn open(analysis: &Analysis, info: &RunInfo) -> Option<Markup> {
     }
     let cheapest = open.iter().filter_map(|(s, needed)| Some((*s, (*needed)?))).min_by_key(|(_, needed)| *needed);
     Some(html! {
-        "Open: " (open.len()) " of " (number::counted(all.len() as u64, "comparison")) ". Nothing here says that those arms are alike."
+        "Open: " (open.len()) " of " (number::counted(all.len() as u64, "comparison")) ". Nothing here says that those variants are alike."
         @if let Some((scenario, needed)) = cheapest {
-            " The nearest, in " (clean(&scenario.name)) ", is likely to take " (number::counted(needed, "more block")) ": "
+            " The nearest, in " (clean(&scenario.name)) ", is likely to take " (number::counted(needed, "more round")) ": "
             code { (command::refute(scenario, info, scenario.planned.saturating_add(needed))) }
         }
     })
@@ -177,8 +179,8 @@ fn noise(analysis: &Analysis) -> Vec<Markup> {
     let checks: Vec<_> = analysis.scenarios.iter().flat_map(|s| s.aa.iter().map(move |check| (s, check))).collect();
     if checks.is_empty() {
         return vec![html! {
-            "No arm was run twice, so what this machine takes for a difference was not seen: with " code { "--aa" }
-            " two identical arms run side by side, and a difference between them beyond "
+            "No variant was run twice, so what this machine takes for a difference was not seen: with " code { "--aa" }
+            " two identical variants run side by side, and a difference between them beyond "
             (number::percent(analysis.tolerance)) " puts every verdict of that size in doubt."
         }];
     }
@@ -187,14 +189,14 @@ fn noise(analysis: &Analysis) -> Vec<Markup> {
         .map(|(scenario, check)| {
             let ratio = check.comparison.ratio.as_ref().ok().and_then(|r| number::ratio(&r.ratio)).unwrap_or_default();
             html! {
-                "In " (clean(&scenario.name)) " two identical arms already differ, by " (line(&ratio)) " in " (check.comparison.metric)
+                "In " (clean(&scenario.name)) " two identical variants already differ, by " (line(&ratio)) " in " (check.comparison.metric)
                 ": its verdicts in that metric are in doubt."
             }
         })
         .collect();
     if lines.is_empty() {
         vec![
-            html! { "Two identical arms, run side by side, were not told apart: were they to differ in a re-run, verdicts of that size would fall." },
+            html! { "Two identical variants, run side by side, were not told apart: were they to differ in a re-run, verdicts of that size would fall." },
         ]
     } else {
         lines

@@ -5,9 +5,9 @@
 //! | [`evidence`](self::read) | data of the run file in addition to the analysis |
 //! | `distribution`, `timing` | latencies of many trials; one trial over time |
 //! | `answer`, `falsify` | the first screen: the answer, and what would contradict it |
-//! | `section`, `arms` | a scenario: tables, charts, settings, the command that repeats it |
+//! | `section`, `variants` | a scenario: tables, charts, settings, the command that repeats it |
 //! | `figure` | charts of a scenario |
-//! | `block` | blocks of a document as HTML |
+//! | `round` | rounds of a document as HTML |
 //! | `shell` | the page around it: policy, style, script |
 //!
 //! The page's policy allows only its own style and script, each by its hash. Its markup has no `style` attributes and
@@ -15,23 +15,23 @@
 //! are inserted.
 
 mod answer;
-mod arms;
-mod block;
 mod command;
 mod distribution;
+mod element;
 mod evidence;
 mod falsify;
 mod figure;
 mod section;
 mod shell;
 mod timing;
+mod variants;
 
 use litelab_record::RunInfo;
 use maud::{Markup, html};
 
 pub use evidence::{Evidence, read};
 
-use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
+use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
 use crate::document::{self, Part, clean};
 use figure::Source;
 use section::Section;
@@ -54,11 +54,11 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
         (contents(&sections, analysis))
         main id="main" tabindex="-1" {
             (answer::screen(analysis, info))
-            (block::section("crossovers", &part(Part::Crossovers)))
-            (block::section("drivers", &part(Part::Drivers)))
-            (block::section("overview", &part(Part::Overview)))
+            (element::section("crossovers", &part(Part::Crossovers)))
+            (element::section("drivers", &part(Part::Drivers)))
+            (element::section("overview", &part(Part::Overview)))
             @for section in &sections { (section.markup) }
-            (block::section("legend", &part(Part::Legend)))
+            (element::section("legend", &part(Part::Legend)))
         }
         (footer(info, live))
     };
@@ -66,22 +66,23 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
     shell::page(&name, &body, live)
 }
 
-/// Name of an arm that distinguishes it from the others of its scenario: `wal-full` if only the profile varies,
-/// `access=shared workers=8` if the profile is one of three dimensions but has only one value in a quick run.
-fn name(scenario: &ScenarioAnalysis, arm: &ArmAnalysis, analysis: &Analysis) -> String {
-    let value = |arm: &ArmAnalysis, dimension: &String| arm.dimensions.get(dimension).map(ToString::to_string);
+/// Name of a variant that distinguishes it from the others of its scenario: `wal-full` if only the profile varies,
+/// `sharing=one-connection workers=8` if the profile is one of three dimensions but has only one value in a quick run.
+fn name(scenario: &ScenarioAnalysis, variant: &VariantAnalysis, analysis: &Analysis) -> String {
+    let value =
+        |variant: &VariantAnalysis, dimension: &String| variant.dimensions.get(dimension).map(ToString::to_string);
     let own = |dimension: &&String| {
-        let mut others = scenario.arms.iter().filter_map(|other| analysis.arms.get(*other));
-        others.any(|other| value(other, dimension) != value(arm, dimension))
+        let mut others = scenario.variants.iter().filter_map(|other| analysis.variants.get(*other));
+        others.any(|other| value(other, dimension) != value(variant, dimension))
     };
-    let told: Vec<&String> = arm.dimensions.keys().filter(own).collect();
+    let told: Vec<&String> = variant.dimensions.keys().filter(own).collect();
     match told.as_slice() {
-        [] => clean(&arm.label),
-        [only] if scenario.dimensions.len() == 1 || arm.dimensions.len() > 1 => {
-            value(arm, only).map_or_else(|| clean(&arm.label), |value| clean(&value))
+        [] => clean(&variant.label),
+        [only] if scenario.dimensions.len() == 1 || variant.dimensions.len() > 1 => {
+            value(variant, only).map_or_else(|| clean(&variant.label), |value| clean(&value))
         }
         several => {
-            let parts = several.iter().filter_map(|name| Some(format!("{name}={}", value(arm, name)?)));
+            let parts = several.iter().filter_map(|name| Some(format!("{name}={}", value(variant, name)?)));
             clean(&parts.collect::<Vec<_>>().join(" "))
         }
     }
@@ -89,7 +90,7 @@ fn name(scenario: &ScenarioAnalysis, arm: &ArmAnalysis, analysis: &Analysis) -> 
 
 /// Label of the baseline, with the names of its dimensions, because nothing else names what varies.
 fn baseline(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
-    analysis.arms.get(scenario.baseline).map_or_else(|| "?".into(), |arm| clean(&arm.label))
+    analysis.variants.get(scenario.baseline).map_or_else(|| "?".into(), |variant| clean(&variant.label))
 }
 
 /// A text without control characters, in which no line breaks within an interval or before a unit.

@@ -1,13 +1,13 @@
-//! Section of a scenario: its tables, charts and arms.
+//! Section of a scenario: its tables, charts and variants.
 
 use maud::{Markup, PreEscaped, html};
 
-use super::block::{self, Place};
+use super::element::{self, IdScope};
 use super::figure::{self, Figure, Source};
-use super::{arms, command};
+use super::{command, variants};
 use crate::document::{self, Part, clean};
 
-/// Largest number of arms that a chart links to one by one.
+/// Largest number of variants that a chart links to one by one.
 const MOST_LINKS: usize = 4;
 
 /// Section of a scenario in a page.
@@ -27,22 +27,22 @@ impl Section {
         let id = format!("s{}", at + 1);
         let name = clean(&source.scenario.name);
         let document = document::of_part(&Part::Scenario(source.scenario), source.analysis, source.info);
-        let place = Place { id: &id, name: &name };
+        let place = IdScope { id: &id, name: &name };
         // The section has its own heading.
-        let blocks = document.blocks.split_first().map_or(&[][..], |(_, rest)| rest);
+        let elements = document.elements.split_first().map_or(&[][..], |(_, rest)| rest);
         let figures = figure::all(source);
         let live = figures.iter().any(|figure| figure.course.is_some());
         let markup = html! {
             section.scenario id=(id) aria-labelledby={ (id) "-h" } {
                 h2 id={ (id) "-h" } { (name) }
                 p.question { (clean(&source.scenario.question)) }
-                (block::all(blocks, place))
+                (element::all(elements, place))
                 @if !figures.is_empty() {
                     div.figures {
                         @for (at, figure) in figures.iter().enumerate() { (picture(&id, at + 1, figure, source)) }
                     }
                 }
-                (arms::table(source, place))
+                (variants::table(source, place))
             }
         };
         Self { id, name, markup, live }
@@ -56,9 +56,13 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
     // The section names the scenario already.
     let short = title.strip_prefix(&format!("{}: ", clean(&source.scenario.name))).unwrap_or(&title);
     let labels = |index: &usize| {
-        source.analysis.arms.get(*index).map(|arm| (arm.index, super::name(source.scenario, arm, source.analysis)))
+        source
+            .analysis
+            .variants
+            .get(*index)
+            .map(|variant| (variant.index, super::name(source.scenario, variant, source.analysis)))
     };
-    let linked: Vec<(usize, String)> = figure.arms.iter().filter_map(labels).collect();
+    let linked: Vec<(usize, String)> = figure.variants.iter().filter_map(labels).collect();
     let numbers = figure.course.and_then(|at| figure::live(source, at));
     html! {
         figure id=(id) {
@@ -72,10 +76,10 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
                     span.dim { "Settings, durability, how to run it again: " }
                     @for (at, (index, label)) in linked.iter().enumerate() {
                         @if at > 0 { " · " }
-                        a href={ "#" (arms::anchor(*index)) } { (label) }
+                        a href={ "#" (variants::anchor(*index)) } { (label) }
                     }
                 } @else {
-                    a href={ "#" (section) "-arms" } { "Settings, durability and how to run it again, of all its arms" }
+                    a href={ "#" (section) "-variants" } { "Settings, durability and how to run it again, of all its variants" }
                 }
             }
         }

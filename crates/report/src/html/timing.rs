@@ -3,7 +3,7 @@
 use litelab_record::outcome::Series;
 
 /// Largest number of lines of a chart; more are hard to follow.
-pub(super) const MOST_ARMS: usize = 4;
+pub(super) const MOST_VARIANTS: usize = 4;
 /// Largest number of points of a line, for which a chart has room.
 const MOST_WINDOWS: f64 = 120.0;
 /// Smallest number of windows of a chart.
@@ -14,8 +14,8 @@ const SHORTEST: f64 = 0.1;
 /// Time series of a trial in windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Course {
-    /// Block of the trial, counted from 0.
-    pub(super) block: u32,
+    /// Round of the trial, counted from 0.
+    pub(super) round: u32,
     /// Length of a window in seconds.
     pub(super) step: f64,
     /// Committed transactions per second.
@@ -33,7 +33,7 @@ pub(super) struct Course {
 
 impl Course {
     /// Divides a trial into windows; `None` if it is too short or has no ticks.
-    pub(super) fn new(block: u32, series: &Series) -> Option<Self> {
+    pub(super) fn new(round: u32, series: &Series) -> Option<Self> {
         let end = series.ticks.iter().map(|tick| tick.t_ms as f64 / 1000.0).fold(0.0, f64::max);
         let step = (end / MOST_WINDOWS).max(SHORTEST);
         let count = (end / step).round() as usize;
@@ -41,7 +41,7 @@ impl Course {
             return None;
         }
         let mut course = Self {
-            block,
+            round,
             step,
             throughput: vec![0.0; count],
             busy: vec![0.0; count],
@@ -142,7 +142,7 @@ mod tests {
         // The longest of the window's ticks; the first window has none.
         assert_eq!((course.lag[3], course.lag[9]), (333.0, 1000.0));
         assert!(course.lag[0].is_nan());
-        assert_eq!((course.block, course.throughput.len()), (3, 10));
+        assert_eq!((course.round, course.throughput.len()), (3, 10));
         // 70 in the first 150 ms, from each of two processes.
         assert!((course.throughput[0] - 2.0 * 70.0 / 0.15).abs() < 1e-6);
     }

@@ -7,7 +7,7 @@ use litelab_stats::Tolerance;
 use super::change::compare;
 use super::select::{self, SCENARIO, TRANSACTION};
 use super::unit::{ALL, Unit};
-use super::{Grid, GridCell, Line, PivotOptions, mean, settings};
+use super::{Grid, GridCell, GridRow, PivotOptions, mean, settings};
 use crate::analysis::Analysis;
 
 /// Builds the table of one metric.
@@ -24,11 +24,11 @@ pub(super) fn grid(
         names.iter().map(|n| unit.value(analysis, n).unwrap_or_else(|| crate::number::NONE.into())).collect()
     };
     let heads = heads(units, columns, analysis, options, &place);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<GridRow> = Vec::new();
     for unit in units {
         let keys = place(unit, &rows);
         let at = lines.iter().position(|line| line.keys == keys).unwrap_or_else(|| {
-            lines.push(Line { keys, cells: vec![None; heads.len()] });
+            lines.push(GridRow { keys, cells: vec![None; heads.len()] });
             lines.len() - 1
         });
         let head = place(unit, columns);
@@ -38,13 +38,13 @@ pub(super) fn grid(
         if let Some(other) = cell {
             return Err(crowded(unit, other, &rows, columns, analysis));
         }
-        let estimate = unit.arm.estimate(&unit.metric).copied();
-        *cell = Some(GridCell { arm: unit.arm.index, metric: unit.metric.clone(), estimate, change: None });
+        let estimate = unit.variant.estimate(&unit.metric).copied();
+        *cell = Some(GridCell { variant: unit.variant.index, metric: unit.metric.clone(), estimate, change: None });
     }
     let (confidence, family) = compare(&mut lines, analysis);
     let dimensions: Vec<String> = rows.iter().chain(columns).cloned().collect();
     let settings = settings::settings(&lines, heads.len(), &dimensions, analysis, info);
-    let mut scenarios: Vec<usize> = units.iter().map(|unit| unit.arm.scenario).collect();
+    let mut scenarios: Vec<usize> = units.iter().map(|unit| unit.variant.scenario).collect();
     scenarios.dedup();
     let mut grid = Grid {
         metric: metric.clone(),
@@ -66,7 +66,7 @@ pub(super) fn grid(
 /// Rows that a mean covers: single transactions if there are any, because all transactions together contain them again.
 fn parts(grid: &Grid) -> Vec<usize> {
     let at = grid.rows.iter().position(|name| name == TRANSACTION);
-    let is_whole = |line: &Line| at.and_then(|at| line.keys.get(at)).is_some_and(|key| key == ALL);
+    let is_whole = |line: &GridRow| at.and_then(|at| line.keys.get(at)).is_some_and(|key| key == ALL);
     let has_parts = at.is_some() && grid.lines.iter().any(|line| !is_whole(line));
     let rows = grid.lines.iter().enumerate().filter(|(_, line)| !(has_parts && is_whole(line)));
     rows.map(|(index, _)| index).collect()
@@ -79,14 +79,14 @@ fn row_names(units: &[Unit<'_>], columns: &[String], analysis: &Analysis, option
     }
     let mut names: Vec<String> = vec![SCENARIO.into()];
     for unit in units {
-        for name in unit.arm.dimensions.keys().filter(|name| !columns.contains(name)) {
+        for name in unit.variant.dimensions.keys().filter(|name| !columns.contains(name)) {
             if !names.contains(name) {
                 names.push(name.clone());
             }
         }
     }
-    // If every arm has only one transaction, its other dimensions identify it already.
-    if units.iter().any(|unit| units.iter().filter(|u| u.arm.index == unit.arm.index).count() > 1) {
+    // If every variant has only one transaction, its other dimensions identify it already.
+    if units.iter().any(|unit| units.iter().filter(|u| u.variant.index == unit.variant.index).count() > 1) {
         names.push(TRANSACTION.into());
     }
     names.retain(|name| !columns.contains(name));
@@ -124,8 +124,9 @@ fn heads(
     };
     heads.sort_by_key(rank);
     if !options.filters.iter().any(|f| columns.contains(&f.name) && f.values.len() > 1) {
-        let is_baseline =
-            |unit: &&Unit<'_>| analysis.scenarios.get(unit.arm.scenario).is_some_and(|s| s.baseline == unit.arm.index);
+        let is_baseline = |unit: &&Unit<'_>| {
+            analysis.scenarios.get(unit.variant.scenario).is_some_and(|s| s.baseline == unit.variant.index)
+        };
         let mut baselines = units.iter().filter(is_baseline).map(|unit| place(unit, columns));
         let first = baselines.next().filter(|first| baselines.all(|other| other == *first));
         if let Some(at) = first.and_then(|first| heads.iter().position(|head| *head == first)) {
@@ -136,16 +137,16 @@ fn heads(
     heads
 }
 
-/// Message for two arms in one cell, which names a dimension that distinguishes them.
+/// Message for two variants in one cell, which names a dimension that distinguishes them.
 fn crowded(unit: &Unit<'_>, other: &GridCell, rows: &[String], columns: &[String], analysis: &Analysis) -> String {
-    let Some(theirs) = analysis.arms.get(other.arm) else { return "two arms share a cell".into() };
+    let Some(theirs) = analysis.variants.get(other.variant) else { return "two variants share a cell".into() };
     let named = |name: &&str| !rows.iter().chain(columns).any(|n| n == name);
-    let candidates = std::iter::once(SCENARIO).chain(unit.arm.dimensions.keys().map(String::as_str));
-    let apart = |name: &&str| select::value(unit.arm, analysis, name) != select::value(theirs, analysis, name);
-    // Arms of one run differ in their scenario or in one of its dimensions, units of one arm in their transaction.
+    let candidates = std::iter::once(SCENARIO).chain(unit.variant.dimensions.keys().map(String::as_str));
+    let apart = |name: &&str| select::value(unit.variant, analysis, name) != select::value(theirs, analysis, name);
+    // Variants of one run differ in their scenario or in one of its dimensions, units of one variant in their transaction.
     let name = candidates.filter(named).find(apart).unwrap_or(TRANSACTION);
     format!(
-        "a cell would hold several arms ({} and {}): add `{name}` to --rows or --columns, or choose with --filter {name}=VALUE",
-        theirs.name, unit.arm.name
+        "a cell would hold several variants ({} and {}): add `{name}` to --rows or --columns, or choose with --filter {name}=VALUE",
+        theirs.name, unit.variant.name
     )
 }

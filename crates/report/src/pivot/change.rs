@@ -3,14 +3,14 @@
 use litelab_model::Metric;
 use litelab_stats::{Confidence, Tolerance};
 
-use super::{GridCell, Line};
+use super::{GridCell, GridRow};
 use crate::analysis::{Analysis, Values, pair_values};
 
 /// Fills in the comparisons. Returns the least and the greatest confidence level of their intervals, and the size of
 /// the largest family.
-pub(super) fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, f64)>, usize) {
+pub(super) fn compare(lines: &mut [GridRow], analysis: &Analysis) -> (Option<(f64, f64)>, usize) {
     let tolerance = Tolerance::new(analysis.tolerance).unwrap_or_default();
-    let scenario = |cell: &GridCell| analysis.arms.get(cell.arm).map(|arm| arm.scenario);
+    let scenario = |cell: &GridCell| analysis.variants.get(cell.variant).map(|variant| variant.scenario);
     // The same family as in the scenario's own table, if the metric is one of those that are judged.
     let together = |cell: &GridCell| {
         let judged = scenario(cell).and_then(|index| Some(&analysis.scenarios.get(index)?.judged));
@@ -36,7 +36,8 @@ pub(super) fn compare(lines: &mut [Line], analysis: &Analysis) -> (Option<(f64, 
             let key = (scenario(cell), cell.metric.clone());
             let family = families.iter().find(|(of, _)| *of == key).map_or(1, |(_, count)| *count);
             let confidence = Confidence::P95.shared_by(family).unwrap_or_default();
-            let (Some(ours), Some(theirs)) = (analysis.arms.get(cell.arm), analysis.arms.get(base.arm)) else {
+            let (Some(ours), Some(theirs)) = (analysis.variants.get(cell.variant), analysis.variants.get(base.variant))
+            else {
                 continue;
             };
             let none = Values::default();

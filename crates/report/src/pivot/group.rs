@@ -7,7 +7,7 @@ use super::arrange::grid;
 use super::select::{self, SCENARIO, TRANSACTION};
 use super::unit::units;
 use super::{Pivot, PivotOptions};
-use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
+use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
 
 /// Scenarios that vary the same dimensions.
 struct Group {
@@ -20,20 +20,20 @@ struct Group {
 
 /// Builds the tables, and one line for each reason for which a scenario or metric is in none.
 pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, String> {
-    let arms = select::arms(analysis, &options.filters);
+    let variants = select::variants(analysis, &options.filters);
     let mut left_out = skipped(analysis);
-    if arms.is_empty() {
-        return Err("no arm of the run passes all filters: leave one out".into());
+    if variants.is_empty() {
+        return Err("no variant of the run passes all filters: leave one out".into());
     }
     let mut grids = Vec::new();
-    for group in groups(analysis, &arms, options, &mut left_out) {
+    for group in groups(analysis, &variants, options, &mut left_out) {
         for metric in metrics(&group, analysis, options) {
-            let shows = |arm: &&&ArmAnalysis| {
-                let shown = analysis.scenarios.get(arm.scenario).is_some_and(|s| s.metrics.contains(metric));
-                group.scenarios.contains(&arm.scenario) && (shown || !options.metrics.is_empty())
+            let shows = |variant: &&&VariantAnalysis| {
+                let shown = analysis.scenarios.get(variant.scenario).is_some_and(|s| s.metrics.contains(metric));
+                group.scenarios.contains(&variant.scenario) && (shown || !options.metrics.is_empty())
             };
-            let arms: Vec<&ArmAnalysis> = arms.iter().filter(shows).copied().collect();
-            let units = units(&arms, metric, &group.columns, info, options);
+            let variants: Vec<&VariantAnalysis> = variants.iter().filter(shows).copied().collect();
+            let units = units(&variants, metric, &group.columns, info, options);
             if units.is_empty() {
                 left_out.push(format!("{metric} is of no transaction that is asked for"));
             } else {
@@ -46,13 +46,13 @@ pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions)
 
 fn groups(
     analysis: &Analysis,
-    arms: &[&ArmAnalysis],
+    variants: &[&VariantAnalysis],
     options: &PivotOptions,
     left_out: &mut Vec<String>,
 ) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, scenario) in analysis.scenarios.iter().enumerate() {
-        if !arms.iter().any(|arm| arm.scenario == index) {
+        if !variants.iter().any(|variant| variant.scenario == index) {
             continue;
         }
         let columns = match options.columns.is_empty() {
@@ -95,12 +95,12 @@ fn first_column(scenario: &ScenarioAnalysis, options: &PivotOptions) -> Vec<Stri
     scenario.dimensions.iter().find(|name| !options.rows.contains(name)).cloned().into_iter().collect()
 }
 
-/// One line for each reason for which arms were skipped.
+/// One line for each reason for which variants were skipped.
 fn skipped(analysis: &Analysis) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for (arm, reason) in analysis.arms.iter().filter_map(|arm| Some((arm, arm.skipped.as_ref()?))) {
+    for (variant, reason) in analysis.variants.iter().filter_map(|variant| Some((variant, variant.skipped.as_ref()?))) {
         let line = format!("skipped: {reason}");
-        if !arm.is_twin() && !lines.contains(&line) {
+        if !variant.is_twin() && !lines.contains(&line) {
             lines.push(line);
         }
     }

@@ -1,5 +1,5 @@
-//! Geometric mean of a column's ratios over all rows: within a block the mean of the logarithms of its ratios, then an
-//! estimate over blocks as for every ratio. Only ratios have a mean: one of the values themselves would combine
+//! Geometric mean of a column's ratios over all rows: within a round the mean of the logarithms of its ratios, then an
+//! estimate over rounds as for every ratio. Only ratios have a mean: one of the values themselves would combine
 //! different work.
 
 use std::collections::BTreeMap;
@@ -33,8 +33,8 @@ fn of_column(
     (confidence, tolerance): (Confidence, Tolerance),
 ) -> Result<MetricComparison, String> {
     let (mut seen_better, mut seen_worse) = (false, false);
-    // The sum of the logarithms and the number of rows, by block.
-    let mut blocks: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+    // The sum of the logarithms and the number of rows, by round.
+    let mut rounds: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
     for row in rows {
         let cells = grid.lines.get(*row).map(|line| &line.cells);
         let at = |column: usize| cells.and_then(|cells| cells.get(column)?.as_ref());
@@ -42,12 +42,15 @@ fn of_column(
             return Err("some rows lack a value".into());
         };
         for cell in [base, cell] {
-            let arm = analysis.arms.get(cell.arm);
-            if arm.and_then(|arm| arm.metrics.get(&cell.metric)).is_some_and(|values| values.sum().is_some()) {
-                return Err(format!("{} may be 0 in a block", cell.metric));
+            let variant = analysis.variants.get(cell.variant);
+            if variant
+                .and_then(|variant| variant.metrics.get(&cell.metric))
+                .is_some_and(|values| values.sum().is_some())
+            {
+                return Err(format!("{} may be 0 in a round", cell.metric));
             }
-            if let Some(arm) = arm.filter(|arm| arm.failed() > 0) {
-                return Err(format!("trials of {} failed", arm.name));
+            if let Some(variant) = variant.filter(|variant| variant.failed() > 0) {
+                return Err(format!("trials of {} failed", variant.name));
             }
         }
         match cell.change.as_ref().map(|change| (&change.ratio, change.verdict)) {
@@ -57,12 +60,15 @@ fn of_column(
             _ => {}
         }
         let values = |cell: &GridCell| -> BTreeMap<u32, f64> {
-            analysis.arms.get(cell.arm).map_or_else(BTreeMap::new, |a| a.values(&cell.metric).iter().copied().collect())
+            analysis
+                .variants
+                .get(cell.variant)
+                .map_or_else(BTreeMap::new, |a| a.values(&cell.metric).iter().copied().collect())
         };
         let theirs = values(base);
-        for (block, ours) in values(cell) {
-            if let Some(theirs) = theirs.get(&block).filter(|theirs| **theirs > 0.0 && ours > 0.0) {
-                let sum = blocks.entry(block).or_default();
+        for (round, ours) in values(cell) {
+            if let Some(theirs) = theirs.get(&round).filter(|theirs| **theirs > 0.0 && ours > 0.0) {
+                let sum = rounds.entry(round).or_default();
                 *sum = (sum.0 + (ours / theirs).ln(), sum.1 + 1);
             }
         }
@@ -70,7 +76,7 @@ fn of_column(
     if seen_better && seen_worse {
         return Err("it is better in some rows and worse in others".into());
     }
-    let whole = blocks.values().filter(|(_, count)| *count == rows.len());
+    let whole = rounds.values().filter(|(_, count)| *count == rows.len());
     let pairs: Vec<(f64, f64)> = whole.map(|(sum, count)| (1.0, (sum / *count as f64).exp())).collect();
     let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| e.to_string())?;
     if ratio.ratio.interval().is_none() {

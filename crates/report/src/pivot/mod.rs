@@ -1,16 +1,16 @@
-//! Tables of a run's arms, whose rows and columns are dimensions that the user names.
+//! Tables of a run's variants, whose rows and columns are dimensions that the user names.
 //!
 //! | file | content |
 //! |---|---|
-//! | `select` | selection of arms by name and value, and messages for unknown names |
+//! | `select` | selection of variants by name and value, and messages for unknown names |
 //! | `group` | assignment of scenarios to tables |
-//! | `unit` | an arm in one metric, of all its transactions or of one |
+//! | `unit` | a variant in one metric, of all its transactions or of one |
 //! | `arrange` | arrangement of units in rows and columns |
 //! | `change` | comparison of every column with the first |
 //! | `settings` | settings that were read back and differ |
 //! | `mean` | geometric mean of a column's ratios, if it hides nothing |
 //!
-//! **Comparisons.** Every column is compared with the first one, row by row and block by block, as in
+//! **Comparisons.** Every column is compared with the first one, row by row and round by round, as in
 //! [`crate::analysis`].
 //!
 //! **Families.** The comparisons of one scenario in one metric within one table are one family, together with those in
@@ -43,7 +43,7 @@ pub struct PivotOptions {
     pub rows: Vec<String>,
     /// Dimensions that identify columns; default: the first one of each scenario.
     pub columns: Vec<String>,
-    /// Filters; an arm is shown if it passes all of them.
+    /// Filters; a variant is shown if it passes all of them.
     pub filters: Vec<Filter>,
     /// Metrics to show, one table for each; default: those of each scenario.
     pub metrics: Vec<Metric>,
@@ -56,7 +56,7 @@ pub struct Pivot {
     pub grids: Vec<Grid>,
     /// Lines that name what is in no table, with the reason.
     pub left_out: Vec<String>,
-    /// Relative difference below which two arms count as equivalent.
+    /// Relative difference below which two variants count as equivalent.
     pub tolerance: f64,
 }
 
@@ -65,7 +65,7 @@ pub struct Pivot {
 pub struct Grid {
     /// Metric of the cells; that of one transaction only if the rows do not name transactions.
     pub metric: Metric,
-    /// Indices of the arms' scenarios.
+    /// Indices of the variants' scenarios.
     pub scenarios: Vec<usize>,
     /// Names of the row dimensions.
     pub rows: Vec<String>,
@@ -74,7 +74,7 @@ pub struct Grid {
     /// Values of the column dimensions, for each column.
     pub heads: Vec<Vec<String>>,
     /// Rows in the order of the plan.
-    pub lines: Vec<Line>,
+    pub lines: Vec<GridRow>,
     /// Least and greatest confidence level of the ratios' intervals, fractions. At these levels all intervals of one
     /// scenario hold together at 95 %. `None` without comparisons.
     pub confidence: Option<(f64, f64)>,
@@ -89,23 +89,23 @@ pub struct Grid {
 
 /// Row of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct GridRow {
     /// Values of the row dimensions.
     pub keys: Vec<String>,
-    /// One cell for each column; `None` if the run has no such arm.
+    /// One cell for each column; `None` if the run has no such variant.
     pub cells: Vec<Option<GridCell>>,
 }
 
-/// An arm in one metric.
+/// A variant in one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridCell {
-    /// Index of the arm.
-    pub arm: usize,
+    /// Index of the variant.
+    pub variant: usize,
     /// Metric, with its transaction if it is that of one.
     pub metric: Metric,
-    /// Median over blocks with its 95 % interval.
+    /// Median over rounds with its 95 % interval.
     pub estimate: Option<Estimate>,
-    /// Comparison with the first column of the row; `None` in the first column, and if that has no arm.
+    /// Comparison with the first column of the row; `None` in the first column, and if that has no variant.
     pub change: Option<MetricComparison>,
 }
 
@@ -129,8 +129,8 @@ pub fn needed(plan: &Plan, options: &PivotOptions) -> Vec<Metric> {
 /// Builds the tables.
 ///
 /// # Errors
-/// [`ReportError::Pivot`] for a name or value that the run does not have, for filters that no arm passes, and for rows
-/// and columns that would put several arms into one cell: medians of different arms are never combined.
+/// [`ReportError::Pivot`] for a name or value that the run does not have, for filters that no variant passes, and for rows
+/// and columns that would put several variants into one cell: medians of different variants are never combined.
 pub fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, ReportError> {
     select::check(analysis, info, options).map_err(ReportError::Pivot)?;
     group::pivot(analysis, info, options).map_err(ReportError::Pivot)

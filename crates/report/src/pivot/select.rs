@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use litelab_model::{Arm, Plan, nearest};
+use litelab_model::{Plan, Variant, nearest};
 use litelab_record::RunInfo;
 
 use super::PivotOptions;
-use crate::analysis::{Analysis, ArmAnalysis};
+use crate::analysis::{Analysis, VariantAnalysis};
 
-/// Dimensions that every arm has, even if they do not vary.
+/// Dimensions that every variant has, even if they do not vary.
 pub(super) const SCENARIO: &str = "scenario";
 pub(super) const TRANSACTION: &str = "transaction";
 const DRIVER: &str = "driver";
@@ -25,7 +25,7 @@ pub struct Filter {
 
 impl FromStr for Filter {
     type Err = String;
-    /// Parses `profile=wal-full` or `access=shared,pool(2)`.
+    /// Parses `profile=wal-full` or `sharing=one-connection,pool(2)`.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}`: write NAME=VALUE, or NAME=VALUE,VALUE for any of several");
         let (name, values) = text.split_once('=').ok_or_else(wrong)?;
@@ -47,17 +47,18 @@ fn list(text: &str) -> Vec<String> {
     parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Transactions that an arm's roles run, in the order of the workload.
-pub(super) fn transactions_of(arm: &Arm) -> Vec<&str> {
-    let runs = |index: usize| arm.trial.roles.iter().flat_map(|r| &r.steps).any(|s| s.transaction as usize == index);
-    let named = arm.trial.transactions.iter().enumerate();
+/// Transactions that a variant's roles run, in the order of the workload.
+pub(super) fn transactions_of(variant: &Variant) -> Vec<&str> {
+    let runs =
+        |index: usize| variant.trial.roles.iter().flat_map(|r| &r.steps).any(|s| s.transaction as usize == index);
+    let named = variant.trial.transactions.iter().enumerate();
     named.filter(|(index, _)| runs(*index)).map(|(_, transaction)| transaction.name.as_str()).collect()
 }
 
-/// Transactions of all arms, each once.
+/// Transactions of all variants, each once.
 pub(super) fn transactions(plan: &Plan) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for name in plan.arms.iter().flat_map(transactions_of) {
+    for name in plan.variants.iter().flat_map(transactions_of) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -65,24 +66,24 @@ pub(super) fn transactions(plan: &Plan) -> Vec<&str> {
     names
 }
 
-/// Value of an arm in a dimension other than `transaction`; `None` if it has none.
-pub(super) fn value(arm: &ArmAnalysis, analysis: &Analysis, name: &str) -> Option<String> {
-    let varied = || arm.dimensions.get(name).map(ToString::to_string);
+/// Value of a variant in a dimension other than `transaction`; `None` if it has none.
+pub(super) fn value(variant: &VariantAnalysis, analysis: &Analysis, name: &str) -> Option<String> {
+    let varied = || variant.dimensions.get(name).map(ToString::to_string);
     match name {
-        SCENARIO => analysis.scenarios.get(arm.scenario).map(|s| s.name.clone()),
-        DRIVER => varied().or_else(|| Some(arm.driver.clone())),
-        PROFILE => varied().or_else(|| Some(arm.profile.clone())),
+        SCENARIO => analysis.scenarios.get(variant.scenario).map(|s| s.name.clone()),
+        DRIVER => varied().or_else(|| Some(variant.driver.clone())),
+        PROFILE => varied().or_else(|| Some(variant.profile.clone())),
         _ => varied(),
     }
 }
 
-/// Arms to show: those that ran, are not twins and pass every filter. The filter of transactions is not applied.
-pub(super) fn arms<'a>(analysis: &'a Analysis, filters: &[Filter]) -> Vec<&'a ArmAnalysis> {
-    let passes = |arm: &ArmAnalysis, filter: &Filter| {
-        filter.name == TRANSACTION || value(arm, analysis, &filter.name).is_some_and(|v| filter.values.contains(&v))
+/// Variants to show: those that ran, are not twins and pass every filter. The filter of transactions is not applied.
+pub(super) fn variants<'a>(analysis: &'a Analysis, filters: &[Filter]) -> Vec<&'a VariantAnalysis> {
+    let passes = |variant: &VariantAnalysis, filter: &Filter| {
+        filter.name == TRANSACTION || value(variant, analysis, &filter.name).is_some_and(|v| filter.values.contains(&v))
     };
-    let shown = analysis.arms.iter().filter(|arm| arm.skipped.is_none() && !arm.is_twin());
-    shown.filter(|arm| filters.iter().all(|filter| passes(arm, filter))).collect()
+    let shown = analysis.variants.iter().filter(|variant| variant.skipped.is_none() && !variant.is_twin());
+    shown.filter(|variant| filters.iter().all(|filter| passes(variant, filter))).collect()
 }
 
 /// Names of all dimensions of a run.
@@ -115,7 +116,7 @@ pub(super) fn check(analysis: &Analysis, info: &RunInfo, options: &PivotOptions)
         all("--filter", std::slice::from_ref(&filter.name))?;
         let values: Vec<String> = match filter.name.as_str() {
             TRANSACTION => transactions(&info.plan).into_iter().map(str::to_owned).collect(),
-            name => analysis.arms.iter().filter_map(|arm| value(arm, analysis, name)).collect(),
+            name => analysis.variants.iter().filter_map(|variant| value(variant, analysis, name)).collect(),
         };
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         if let Some(none) = filter.values.iter().find(|value| !values.contains(&value.as_str())) {
@@ -149,9 +150,12 @@ mod tests {
 
     #[test]
     fn a_filter_is_a_name_and_values() {
-        let filter: Filter = "access=shared, pool(2, 3)".parse().expect("valid");
-        assert_eq!(filter, Filter { name: "access".into(), values: vec!["shared".into(), "pool(2, 3)".into()] });
-        for wrong in ["access", "=x", "access=", "access= , "] {
+        let filter: Filter = "sharing=one-connection, pool(2, 3)".parse().expect("valid");
+        assert_eq!(
+            filter,
+            Filter { name: "sharing".into(), values: vec!["one-connection".into(), "pool(2, 3)".into()] }
+        );
+        for wrong in ["sharing", "=x", "sharing=", "sharing= , "] {
             assert!(wrong.parse::<Filter>().is_err_and(|e| e.contains("NAME=VALUE")), "{wrong}");
         }
     }

@@ -5,55 +5,56 @@ use std::collections::BTreeSet;
 
 use litelab_record::RunInfo;
 
-use super::Line;
-use crate::analysis::{Analysis, ArmAnalysis};
+use super::GridRow;
+use crate::analysis::{Analysis, VariantAnalysis};
 use crate::document;
 use crate::number;
 
 /// Name of the durability level, which comes first and is given even if it is the same everywhere.
 const DURABILITY: &str = "durability";
 
-/// Settings of a table's arms, as printed.
+/// Settings of a table's variants, as printed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Durability level shared by all arms; other settings are not given if they are the same everywhere.
+    /// Durability level shared by all variants; other settings are not given if they are the same everywhere.
     pub common: Option<String>,
-    /// Settings that differ between columns: the name, and the values of each column's arms.
+    /// Settings that differ between columns: the name, and the values of each column's variants.
     pub by_column: Vec<(String, Vec<String>)>,
-    /// Settings that differ between the rows of a column: the name, and the values of each row's arms.
+    /// Settings that differ between the rows of a column: the name, and the values of each row's variants.
     pub by_row: Vec<(String, Vec<String>)>,
 }
 
 type Values = BTreeSet<String>;
 
-/// Collects the settings of the arms in the cells, without the `dimensions` that the table has already.
+/// Collects the settings of the variants in the cells, without the `dimensions` that the table has already.
 pub(super) fn settings(
-    lines: &[Line],
+    lines: &[GridRow],
     columns: usize,
     dimensions: &[String],
     analysis: &Analysis,
     info: &RunInfo,
 ) -> Settings {
-    let arm = |line: &Line, column: usize| {
+    let variant = |line: &GridRow, column: usize| {
         let cell = line.cells.get(column)?.as_ref()?;
-        analysis.arms.get(cell.arm).filter(|arm| arm.measured > 0)
+        analysis.variants.get(cell.variant).filter(|variant| variant.measured > 0)
     };
-    let arms: Vec<&ArmAnalysis> = lines.iter().flat_map(|l| (0..columns).filter_map(|c| arm(l, c))).collect();
-    let read: BTreeSet<&str> = arms.iter().flat_map(|a| a.settings.keys().map(String::as_str)).collect();
+    let variants: Vec<&VariantAnalysis> =
+        lines.iter().flat_map(|l| (0..columns).filter_map(|c| variant(l, c))).collect();
+    let read: BTreeSet<&str> = variants.iter().flat_map(|a| a.settings.keys().map(String::as_str)).collect();
     let mut found = Settings::default();
     for name in [DURABILITY, "language", "SQLite"].into_iter().chain(read) {
         if dimensions.iter().any(|d| d == name) {
             continue;
         }
         // SQLite and a server have different settings anyway.
-        let told = arms.iter().any(|arm| {
-            let first = arms.iter().find(|first| first.dialect == arm.dialect);
-            first.is_some_and(|first| values(first, name, info) != values(arm, name, info))
+        let told = variants.iter().any(|variant| {
+            let first = variants.iter().find(|first| first.dialect == variant.dialect);
+            first.is_some_and(|first| values(first, name, info) != values(variant, name, info))
         });
         if name != DURABILITY && !told {
             continue;
         }
-        let of = |line: &Line, column: usize| arm(line, column).map(|arm| values(arm, name, info));
+        let of = |line: &GridRow, column: usize| variant(line, column).map(|variant| values(variant, name, info));
         let union = |sets: &mut dyn Iterator<Item = Values>| -> Values { sets.flatten().collect() };
         let by_column: Vec<Values> =
             (0..columns).map(|c| union(&mut lines.iter().filter_map(|line| of(line, c)))).collect();
@@ -75,13 +76,13 @@ pub(super) fn settings(
     found
 }
 
-fn values(arm: &ArmAnalysis, name: &str, info: &RunInfo) -> Values {
+fn values(variant: &VariantAnalysis, name: &str, info: &RunInfo) -> Values {
     match name {
-        DURABILITY => [arm.durability.map_or_else(|| "?".to_owned(), |rung| rung.to_string())].into(),
-        "language" => document::language_of(info, &arm.driver).into_iter().collect(),
-        "SQLite" => document::sqlite_of(info, &arm.driver).into_iter().collect(),
+        DURABILITY => [variant.durability.map_or_else(|| "?".to_owned(), |level| level.to_string())].into(),
+        "language" => document::language_of(info, &variant.driver).into_iter().collect(),
+        "SQLite" => document::sqlite_of(info, &variant.driver).into_iter().collect(),
         // A driver that does not report the setting.
-        _ => arm.settings.get(name).cloned().unwrap_or_else(|| [number::NONE.to_owned()].into()),
+        _ => variant.settings.get(name).cloned().unwrap_or_else(|| [number::NONE.to_owned()].into()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Units of a table: an arm in one metric, of all its transactions together or of one.
+//! Units of a table: a variant in one metric, of all its transactions together or of one.
 
 use litelab_model::Metric;
 use litelab_model::metric::{Measure, Timing};
@@ -6,15 +6,15 @@ use litelab_record::RunInfo;
 
 use super::PivotOptions;
 use super::select::{self, TRANSACTION};
-use crate::analysis::{Analysis, ArmAnalysis};
+use crate::analysis::{Analysis, VariantAnalysis};
 
-/// Name of all transactions of an arm together.
+/// Name of all transactions of a variant together.
 pub(super) const ALL: &str = "all";
 
-/// An arm in one metric, before it is arranged.
+/// A variant in one metric, before it is arranged.
 pub(super) struct Unit<'a> {
-    /// The arm.
-    pub arm: &'a ArmAnalysis,
+    /// The variant.
+    pub variant: &'a VariantAnalysis,
     /// Metric, with its transaction if it is that of one.
     pub metric: Metric,
     /// Name of the transaction; [`ALL`] for several.
@@ -24,7 +24,7 @@ pub(super) struct Unit<'a> {
 impl Unit<'_> {
     /// Value of the unit in a dimension.
     pub(super) fn value(&self, analysis: &Analysis, name: &str) -> Option<String> {
-        if name == TRANSACTION { Some(self.transaction.clone()) } else { select::value(self.arm, analysis, name) }
+        if name == TRANSACTION { Some(self.transaction.clone()) } else { select::value(self.variant, analysis, name) }
     }
 }
 
@@ -48,9 +48,9 @@ pub(super) fn of(metric: &Metric, transaction: &str) -> Metric {
     Metric { measure: metric.measure, transaction: Some(transaction.to_owned()) }
 }
 
-/// Units of the arms for a table.
+/// Units of the variants for a table.
 pub(super) fn units<'a>(
-    arms: &[&'a ArmAnalysis],
+    variants: &[&'a VariantAnalysis],
     metric: &Metric,
     columns: &[String],
     info: &RunInfo,
@@ -61,9 +61,9 @@ pub(super) fn units<'a>(
         || options.rows.iter().chain(columns).any(|name| name == TRANSACTION)
         || filter.is_some();
     let mut units = Vec::new();
-    for arm in arms {
-        let names = info.plan.arms.get(arm.index).map_or_else(Vec::new, select::transactions_of);
-        let unit = |metric: Metric, of: &str| Unit { arm, metric, transaction: of.to_owned() };
+    for variant in variants {
+        let names = info.plan.variants.get(variant.index).map_or_else(Vec::new, select::transactions_of);
+        let unit = |metric: Metric, of: &str| Unit { variant, metric, transaction: of.to_owned() };
         match (&metric.transaction, names.as_slice()) {
             (Some(own), _) => units.push(unit(metric.clone(), own)),
             // The value of all transactions is that of the only one.

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, Confirmation, Repetition};
-use crate::document::{self, Block, ClaimBlock, Document, GLUE, Marked, clean, glue};
+use crate::document::{self, ClaimElement, Document, Element, GLUE, Marked, clean, glue};
 use crate::pivot::Pivot;
 use crate::style::{Style, Tone};
 
@@ -19,7 +19,7 @@ use crate::style::{Style, Tone};
 #[must_use]
 pub fn show(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
     let mut document = document::of_run(analysis, info);
-    document.blocks.push(Block::Facts(vec![("run file".into(), info.path.display().to_string())]));
+    document.elements.push(Element::Facts(vec![("run file".into(), info.path.display().to_string())]));
     render(&document, style)
 }
 
@@ -57,8 +57,8 @@ pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
 #[must_use]
 pub fn render(document: &Document, style: Style) -> String {
     let mut out = Page { text: String::new(), style };
-    for block in &document.blocks {
-        out.block(block);
+    for element in &document.elements {
+        out.element(element);
     }
     out.text
 }
@@ -69,10 +69,10 @@ struct Page {
 }
 
 impl Page {
-    fn block(&mut self, block: &Block) {
-        match block {
-            Block::Title(title) => self.wrapped("", "", Tone::Strong, title),
-            Block::Heading(title, beside) => {
+    fn element(&mut self, element: &Element) {
+        match element {
+            Element::Title(title) => self.wrapped("", "", Tone::Strong, title),
+            Element::Heading(title, beside) => {
                 if !self.text.ends_with("\n\n") {
                     self.line("");
                 }
@@ -89,9 +89,9 @@ impl Page {
                     self.line(painted.trim_end());
                 }
             }
-            Block::Text(tone, text) => self.wrapped("  ", "  ", *tone, text),
-            Block::Facts(facts) => self.facts("  ", facts),
-            Block::Table(table) => {
+            Element::Text(tone, text) => self.wrapped("  ", "  ", *tone, text),
+            Element::Facts(facts) => self.facts("  ", facts),
+            Element::Table(table) => {
                 for part in table.fit(self.style.columns() - 2) {
                     for line in table::lines(&part, self.style) {
                         self.line(format!("  {line}").trim_end());
@@ -99,8 +99,8 @@ impl Page {
                     self.line("");
                 }
             }
-            Block::Marked(lines) => lines.iter().for_each(|line| self.marked(line)),
-            Block::Claims(claims) => claims.iter().for_each(|claim| self.claim(claim)),
+            Element::Marked(lines) => lines.iter().for_each(|line| self.marked(line)),
+            Element::Claims(claims) => claims.iter().for_each(|claim| self.claim(claim)),
         }
     }
 
@@ -158,7 +158,7 @@ impl Page {
         }
     }
 
-    fn claim(&mut self, claim: &ClaimBlock) {
+    fn claim(&mut self, claim: &ClaimElement) {
         let mark = format!("{} {} ·", claim.glyph, claim.word);
         self.marked(&Marked { mark, text: claim.text.clone(), tone: claim.tone });
         let measured = [claim.measured.as_str(), claim.about.as_str()].join(" · ");

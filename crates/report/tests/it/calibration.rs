@@ -16,7 +16,7 @@ use litelab_report::terminal::show_calibration;
 use litelab_report::{Analysis, Style, analyse, show};
 use litelab_stats::{Aa, Confidence, Planner, Spread};
 
-/// A host whose identical arms have exactly the spread `spread` in logarithms.
+/// A host whose identical variants have exactly the spread `spread` in logarithms.
 fn calibration(spread: f64) -> HostCalibration {
     let rows = Work::ALL.into_iter().flat_map(|work| ["throughput", "p50"].map(|metric| (work, metric)));
     let noise = rows.map(|(work, metric)| {
@@ -24,16 +24,16 @@ fn calibration(spread: f64) -> HostCalibration {
         let of_work = [1.0, 1.5, 2.0][work as usize];
         let factor = of_work * if metric == "p50" { 1.0 } else { 3.0 };
         let s = spread * factor;
-        // The median absolute deviation of the blocks is s.
+        // The median absolute deviation of the rounds is s.
         let d = s / 1.482_602_218_505_602;
-        let blocks: Vec<(f64, f64)> =
+        let rounds: Vec<(f64, f64)> =
             (0..60).map(|i| (1.0, ([d, -d][i % 2] * (0.5 + (i / 2) as f64 / 30.0)).exp())).collect();
-        let aa = Aa::of(&blocks, 6, Confidence::P95).unwrap();
-        let effect = |blocks| Effect { blocks, effect: Planner::default().smallest_effect(Spread::normal(s), blocks) };
+        let aa = Aa::of(&rounds, 6, Confidence::P95).unwrap();
+        let effect = |rounds| Effect { rounds, effect: Planner::default().smallest_effect(Spread::normal(s), rounds) };
         Noise {
             work,
             metric: metric.parse().unwrap(),
-            blocks: 60,
+            rounds: 60,
             ratio: aa.overall.ratio,
             spread: Spread::normal(s),
             experiment_blocks: 6,
@@ -97,7 +97,7 @@ fn calibrated(spread: f64) -> (RunInfo, Analysis) {
         params: vec![],
         statements: vec![],
     };
-    plan.arms.iter_mut().for_each(|arm| arm.trial.transactions = vec![write.clone()]);
+    plan.variants.iter_mut().for_each(|variant| variant.trial.transactions = vec![write.clone()]);
     let (file, info) = record(&directory.path().join("run.db"), &plan, prepare, outcome);
     assert_eq!(info.host, Some(stored));
     let analysis = analyse(&file, &info).unwrap();
@@ -118,7 +118,7 @@ fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
     let planner = Planner::new(Confidence::P95.shared_by(6).unwrap(), 0.8).unwrap();
     assert_eq!(commits.metric.to_string(), "p50");
     assert_eq!(commits.needed, planner.total_for_tolerance(Spread::normal(0.1), litelab_stats::Tolerance::DEFAULT));
-    assert_eq!(commits.effect, planner.smallest_effect(Spread::normal(0.1), commits.blocks));
+    assert_eq!(commits.effect, planner.smallest_effect(Spread::normal(0.1), commits.rounds));
     let text = show(&analysis, &info, Style::PLAIN);
     assert!(text.contains("calibrated"), "{text}");
     assert!(text.contains("2 hours before the run"), "{text}");
@@ -126,20 +126,20 @@ fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(&line), "{line} is not in\n{text}");
     assert!(line.contains("; the study asks for 5 %: about "), "{line}");
     let hopeless = forecasts(&calibrated(0.1).0).iter().find(|f| f.scenario == "sync").unwrap().to_string();
-    assert!(hopeless.ends_with(": no number of blocks worth running would do"), "{hopeless}");
+    assert!(hopeless.ends_with(": no number of rounds worth running would do"), "{hopeless}");
 }
 
 #[test]
 fn work_that_does_not_sync_is_taken_for_the_noisier_kind_bound_by_the_processor() {
     let directory = tempfile::tempdir().unwrap();
     let stored = StoredCalibration { age_seconds: 1, calibration: calibration(0.1) };
-    // The arms of the study have no transactions, so that nothing is written.
+    // The variants of the study have no transactions, so that nothing is written.
     let prepare = |recorder: &Recorder| recorder.host(&stored).unwrap();
     let (_, info) = record(&directory.path().join("run.db"), &study(), prepare, outcome);
     let found = forecasts(&info);
     let sync = found.iter().find(|f| f.scenario == "sync").unwrap();
     let planner = Planner::new(Confidence::P95.shared_by(6).unwrap(), 0.8).unwrap();
-    assert_eq!(sync.effect, planner.smallest_effect(Spread::normal(0.1 * 1.5), sync.blocks));
+    assert_eq!(sync.effect, planner.smallest_effect(Spread::normal(0.1 * 1.5), sync.rounds));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_quiet_host_is_not_warned_of_and_three_times_the_noise_takes_nine_times_the_
         let found = forecasts(&calibrated(spread).0);
         f64::from(found.iter().find(|f| f.scenario == "sync").unwrap().needed.unwrap())
     };
-    // Except for the few blocks that an unknown spread costs.
+    // Except for the few rounds that an unknown spread costs.
     let factor = needed(0.6) / needed(0.2);
     assert!((8.8..9.01).contains(&factor), "{factor}");
 }
@@ -184,27 +184,27 @@ fn an_older_file_still_opens() {
 }
 
 #[test]
-fn noise_is_read_off_arms_and_their_twins() {
+fn noise_is_read_off_variants_and_their_twins() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = study();
-    // Two arms of a scenario become an arm and its twin, in a scenario that calibrations recognise.
-    plan.arms.truncate(2);
+    // Two variants of a scenario become a variant and its twin, in a scenario that calibrations recognise.
+    plan.variants.truncate(2);
     plan.scenarios.truncate(1);
     plan.claims.clear();
     plan.findings.clear();
     plan.scenarios[0].name = "commits".into();
-    plan.scenarios[0].blocks = 13;
-    let mut twin = plan.arms[0].dimensions.clone();
+    plan.scenarios[0].rounds = 13;
+    let mut twin = plan.variants[0].dimensions.clone();
     twin.insert(litelab_model::resolve::AA.into(), litelab_model::Scalar::Text("twin".into()));
-    plan.arms[1].dimensions = twin;
-    // As different as two arms of the study: a biased pair.
+    plan.variants[1].dimensions = twin;
+    // As different as two variants of the study: a biased pair.
     let (file, info) = record(&directory.path().join("aa.db"), &plan, |_| (), outcome);
     let biased = noise(&analyse(&file, &info).unwrap());
     let p50 = biased.iter().find(|n| n.metric.to_string() == "p50").unwrap();
-    assert_eq!((p50.work, p50.blocks, p50.experiments, p50.false_differences), (Work::Commits, 13, 2, 2));
+    assert_eq!((p50.work, p50.rounds, p50.experiments, p50.false_differences), (Work::Commits, 13, 2, 2));
     assert!(!p50.ratio.interval().unwrap().contains(1.0));
     // The same numbers twice: no difference.
-    let (file, info) = record(&directory.path().join("same.db"), &plan, |_| (), |block, _| outcome(block, 0));
+    let (file, info) = record(&directory.path().join("same.db"), &plan, |_| (), |round, _| outcome(round, 0));
     let fair = noise(&analyse(&file, &info).unwrap());
     let p50 = fair.iter().find(|n| n.metric.to_string() == "p50").unwrap();
     assert_eq!((p50.false_differences, p50.spread), (0, Spread::normal(0.0)));

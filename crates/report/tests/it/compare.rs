@@ -1,4 +1,4 @@
-//! Comparisons of two runs, and of two arms of one run.
+//! Comparisons of two runs, and of two variants of one run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -10,7 +10,8 @@ use litelab_record::RunInfo;
 use litelab_report::compare::{Pairing, Unlike};
 use litelab_report::export::markdown;
 use litelab_report::{
-    Analysis, CompareOptions, ReportError, Side, Style, analyse, compare, compare_arms, select_arm, show_comparison,
+    Analysis, CompareOptions, ReportError, Side, Style, analyse, compare, compare_variants, select_variant,
+    show_comparison,
 };
 use litelab_stats::Verdict;
 
@@ -21,8 +22,8 @@ fn again(plan: &Plan, factor: f64) -> (RunInfo, Analysis) {
         &directory.path().join("head.db"),
         plan,
         |_| (),
-        |block, arm| {
-            let mut gives = outcome(block, arm)?;
+        |round, variant| {
+            let mut gives = outcome(round, variant)?;
             if let Gives::Numbers(numbers) = &mut gives {
                 numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
             }
@@ -91,7 +92,7 @@ fn unlike_runs_are_refused_by_name_and_allowed_by_request() {
     head.0.runners[0].drivers[0].sqlite.as_mut().unwrap().source_id = "other".into();
     assert!(refused(&head).contains("the SQLite in rusqlite is 3.54.0 (2026-01-01 abcdef)"));
     let mut head = common::study();
-    head.0.plan.arms[1].trial.roles[0].workers = 9;
+    head.0.plan.variants[1].trial.roles[0].workers = 9;
     let error = refused(&head);
     assert!(error.contains("the roles differ (first in sync/profile=wal-full)"), "{error}");
     assert!(error.ends_with("--allow-unlike=work"), "{error}");
@@ -102,21 +103,21 @@ fn unlike_runs_are_refused_by_name_and_allowed_by_request() {
     assert!(show_comparison(&compared, Style::PLAIN).contains("unlike: the roles differ"));
     // Other values with the same distribution.
     let mut head = common::study();
-    head.0.plan.arms.iter_mut().for_each(|arm| arm.trial.seed = 7);
+    head.0.plan.variants.iter_mut().for_each(|variant| variant.trial.seed = 7);
     assert!(compare(side(&base), side(&head), &CompareOptions::default()).is_ok());
 }
 
 #[test]
 fn arms_of_one_run_are_compared_within_blocks() {
     let run = common::study();
-    let compared = compare_arms(side(&run), 0, 1, &CompareOptions::default()).unwrap();
-    assert_eq!(compared.pairing, Pairing::Blocks);
+    let compared = compare_variants(side(&run), 0, 1, &CompareOptions::default()).unwrap();
+    assert_eq!(compared.pairing, Pairing::Rounds);
     assert_eq!(compared.regressions().len(), 2, "throughput and p50, while cpu is the same");
     let text = show_comparison(&compared, Style::PLAIN);
     assert!(!text.contains("drift"));
-    insta::assert_snapshot!("compare-arms", text);
+    insta::assert_snapshot!("compare-variants", text);
     let options = CompareOptions { metrics: vec!["wal_peak".parse().unwrap()], ..CompareOptions::default() };
-    let compared = compare_arms(side(&run), 0, 1, &options).unwrap();
+    let compared = compare_variants(side(&run), 0, 1, &options).unwrap();
     assert_eq!(compared.rows.len(), 1);
     assert_eq!(compared.rows[0].verdict, Verdict::Equivalent);
 }
@@ -130,21 +131,21 @@ fn nonsense_is_refused() {
     for tolerance in [f64::NAN, -1.0, 0.0] {
         assert!(matches!(compare(side(&run), side(&run), &options(tolerance)), Err(ReportError::Tolerance(_))));
     }
-    assert!(matches!(compare_arms(side(&run), 0, 0, &options(0.1)), Err(ReportError::Arm(_))));
-    assert!(matches!(compare_arms(side(&run), 0, 99, &options(0.1)), Err(ReportError::Arm(_))));
+    assert!(matches!(compare_variants(side(&run), 0, 0, &options(0.1)), Err(ReportError::Variant(_))));
+    assert!(matches!(compare_variants(side(&run), 0, 99, &options(0.1)), Err(ReportError::Variant(_))));
 }
 
 #[test]
-fn an_arm_is_selected_by_what_a_report_calls_it() {
+fn an_variant_is_selected_by_what_a_report_calls_it() {
     let plan = study();
-    for index in 0..plan.arms.len() {
-        assert_eq!(select_arm(&plan, &plan.arm_name(index)).unwrap(), index);
+    for index in 0..plan.variants.len() {
+        assert_eq!(select_variant(&plan, &plan.variant_name(index)).unwrap(), index);
     }
-    assert_eq!(select_arm(&plan, "profile=wal-full").unwrap(), 1);
-    assert_eq!(select_arm(&plan, "batch/batch=10").unwrap(), 5);
-    assert_eq!(select_arm(&plan, "alone/only").unwrap(), 6);
-    let error = select_arm(&plan, "sync/").unwrap_err().to_string();
-    assert!(error.contains("is 3 arms"), "{error}");
-    let error = select_arm(&plan, "profile=wal").unwrap_err().to_string();
+    assert_eq!(select_variant(&plan, "profile=wal-full").unwrap(), 1);
+    assert_eq!(select_variant(&plan, "batch/batch=10").unwrap(), 5);
+    assert_eq!(select_variant(&plan, "alone/only").unwrap(), 6);
+    let error = select_variant(&plan, "sync/").unwrap_err().to_string();
+    assert!(error.contains("is 3 variants"), "{error}");
+    let error = select_variant(&plan, "profile=wal").unwrap_err().to_string();
     assert!(error.contains("`sync/profile=wal-normal`"), "{error}");
 }

@@ -6,28 +6,29 @@ use crate::common::plan::{outcome, study};
 use crate::common::{Gives, record};
 use litelab_model::Plan;
 use litelab_record::RunInfo;
-use litelab_report::compare::{Builds, Comparison, Means, Pairing, Unlike, confirm};
+use litelab_report::compare::{Builds, Comparison, Pairing, RerunMode, Unlike, confirm};
 use litelab_report::export::markdown;
 use litelab_report::terminal::show_confirmation;
 use litelab_report::{Analysis, CompareOptions, Side, Style, analyse, compare};
 use litelab_stats::Verdict;
 
-/// A run of a plan, with median latencies multiplied by `factor` in the arms that `slow` selects.
+/// A run of a plan, with median latencies multiplied by `factor` in the variants that `slow` selects.
 fn ran(plan: &Plan, factor: f64, slow: impl Fn(&Plan, usize) -> bool) -> (RunInfo, Analysis) {
     let directory = tempfile::tempdir().unwrap();
-    // An arm of a re-run has the outcomes of the study's arm that it was made from.
-    let origin = |arm: usize| {
-        let name = plan.arm_name(arm).replace(" side=base", "").replace(" side=head", "").replace("sync-2/", "sync/");
-        (0..study().arms.len()).find(|i| study().arm_name(*i) == name.replace("sync-3/", "sync/"))
+    // A variant of a re-run has the outcomes of the study's variant that it was made from.
+    let origin = |variant: usize| {
+        let name =
+            plan.variant_name(variant).replace(" side=base", "").replace(" side=head", "").replace("sync-2/", "sync/");
+        (0..study().variants.len()).find(|i| study().variant_name(*i) == name.replace("sync-3/", "sync/"))
     };
     let (file, mut info) = record(
         &directory.path().join("run.db"),
         plan,
         |_| (),
-        |block, arm| {
-            let mut gives = outcome(block % 8, origin(arm)?)?;
+        |round, variant| {
+            let mut gives = outcome(round % 8, origin(variant)?)?;
             if let Gives::Numbers(numbers) = &mut gives
-                && slow(plan, arm)
+                && slow(plan, variant)
             {
                 numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
             }
@@ -56,15 +57,15 @@ fn compared() -> ((RunInfo, Analysis), (RunInfo, Analysis), Comparison) {
 fn with_the_builds_at_hand_both_sides_are_run_again_in_the_same_blocks() {
     let (base, head, comparison) = compared();
     let again = confirm::again(&comparison, &base.0, &head.0, &Builds::of(&head.0));
-    assert!(again.pairs.iter().all(|(_, means)| *means == Means::Interleaved), "{:?}", again.pairs);
+    assert!(again.pairs.iter().all(|(_, means)| *means == RerunMode::Interleaved), "{:?}", again.pairs);
     let plan = again.plan.clone().unwrap();
-    assert_eq!(plan.arms.len(), 2 * again.pairs.len());
-    assert!(plan.scenarios.iter().all(|s| (10..=40).contains(&s.blocks)));
-    // The regression occurs again in the arms of head.
-    let rerun = ran(&plan, 1.5, |plan, arm| plan.arm_name(arm).ends_with("side=head"));
+    assert_eq!(plan.variants.len(), 2 * again.pairs.len());
+    assert!(plan.scenarios.iter().all(|s| (10..=40).contains(&s.rounds)));
+    // The regression occurs again in the variants of head.
+    let rerun = ran(&plan, 1.5, |plan, variant| plan.variant_name(variant).ends_with("side=head"));
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!((found.confirmed(), found.rows.len()), (comparison.regressions().len(), comparison.regressions().len()));
-    assert!(found.rows.iter().all(|row| row.pairing == Pairing::Blocks));
+    assert!(found.rows.iter().all(|row| row.pairing == Pairing::Rounds));
     insta::assert_snapshot!("confirmed", show_confirmation(&found, Style::PLAIN));
     // The regression does not occur again.
     let rerun = ran(&plan, 1.0, |_, _| false);
@@ -82,10 +83,10 @@ fn a_base_whose_build_is_gone_leaves_head_alone() {
     let allowed = CompareOptions { allow_unlike: vec![Unlike::Driver], ..CompareOptions::default() };
     let comparison = compare(side(&base), side(&head), &allowed).unwrap();
     let again = confirm::again(&comparison, &base.0, &head.0, &here);
-    let Means::HeadAlone(why) = &again.pairs[0].1 else { panic!("{:?}", again.pairs) };
+    let RerunMode::HeadAlone(why) = &again.pairs[0].1 else { panic!("{:?}", again.pairs) };
     assert!(why.contains("base ran with rusqlite 1.2.2") && why.contains("here is rusqlite 1.2.3"), "{why}");
     let plan = again.plan.clone().unwrap();
-    assert_eq!(plan.arms.len(), again.pairs.len());
+    assert_eq!(plan.variants.len(), again.pairs.len());
     let rerun = ran(&plan, 1.5, |_, _| true);
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!(found.confirmed(), comparison.regressions().len());
@@ -104,7 +105,8 @@ fn a_base_whose_build_is_gone_leaves_head_alone() {
 fn both_sides_may_be_run_again_elsewhere_which_is_said() {
     let (base, head, comparison) = compared();
     let again = confirm::again(&comparison, &base.0, &head.0, &Builds::of(&head.0));
-    let mut rerun = ran(again.plan.as_ref().unwrap(), 1.5, |plan, arm| plan.arm_name(arm).ends_with("side=head"));
+    let mut rerun =
+        ran(again.plan.as_ref().unwrap(), 1.5, |plan, variant| plan.variant_name(variant).ends_with("side=head"));
     rerun.0.environment.cpu.model = Some("Another CPU".into());
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!(found.confirmed(), comparison.regressions().len());
@@ -114,26 +116,29 @@ fn both_sides_may_be_run_again_elsewhere_which_is_said() {
 #[test]
 fn what_cannot_tell_base_from_head_is_not_taken_for_both() {
     let (base, head, comparison) = compared();
-    let arms = comparison.regressions()[0].arms;
+    let variants = comparison.regressions()[0].variants;
     let here = Builds::of(&head.0);
     // Two builds of one version, distinguished by their fingerprints.
     let mut other = base.0.clone();
     other.builds.insert("rust".into(), "9988776655".into());
-    let Means::HeadAlone(why) = confirm::means(&other, &head.0, arms, &here) else { panic!("taken for head's") };
+    let RerunMode::HeadAlone(why) = confirm::means(&other, &head.0, variants, &here) else {
+        panic!("taken for head's")
+    };
     assert!(why.contains("build 99887766"), "{why}");
     // Without fingerprints, the same plan with the same versions may have run with another program.
     let mut unknown = base.0.clone();
     unknown.builds.clear();
-    assert!(matches!(confirm::means(&unknown, &head.0, arms, &here), Means::HeadAlone(_)));
+    assert!(matches!(confirm::means(&unknown, &head.0, variants, &here), RerunMode::HeadAlone(_)));
     // If the plans differ, the plan is under test.
-    unknown.plan.arms[arms.0].schema = "CREATE TABLE other(a)".into();
-    assert_eq!(confirm::means(&unknown, &head.0, arms, &here), Means::Interleaved);
+    unknown.plan.variants[variants.0].schema = "CREATE TABLE other(a)".into();
+    assert_eq!(confirm::means(&unknown, &head.0, variants, &here), RerunMode::Interleaved);
 }
 
 #[test]
 fn a_head_that_is_not_here_cannot_be_run_again() {
     let (base, head, comparison) = compared();
-    let Means::Impossible(why) = confirm::means(&base.0, &head.0, comparison.regressions()[0].arms, &Builds::default())
+    let RerunMode::Impossible(why) =
+        confirm::means(&base.0, &head.0, comparison.regressions()[0].variants, &Builds::default())
     else {
         panic!("there is no runner")
     };

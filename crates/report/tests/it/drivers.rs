@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
-use crate::common::plan::{arm, empty, scenario, text};
+use crate::common::plan::{empty, scenario, text, variant};
 use crate::common::{Numbers, environment, record};
 use litelab_model::plan::Plan;
 use litelab_protocol::{Description, SqliteBuild};
@@ -26,8 +26,9 @@ fn runner(name: &str, language: &str, driver: &str, version: &str, options: &[&s
 const DRIVERS: [&str; 3] = ["mattn", "python:sqlite3", "node:sqlite"];
 
 fn plan(scenarios: &[&str]) -> Plan {
-    let arms = |s: usize| {
-        DRIVERS.map(|driver| litelab_model::Arm { driver: driver.into(), ..arm(s, &[("driver", text(driver))]) })
+    let variants = |s: usize| {
+        DRIVERS
+            .map(|driver| litelab_model::Variant { driver: driver.into(), ..variant(s, &[("driver", text(driver))]) })
     };
     Plan {
         scenarios: scenarios
@@ -35,7 +36,7 @@ fn plan(scenarios: &[&str]) -> Plan {
             .enumerate()
             .map(|(i, name)| scenario(name, 6, &["driver"], 3 * i, &["p50"]))
             .collect(),
-        arms: (0..scenarios.len()).flat_map(arms).collect(),
+        variants: (0..scenarios.len()).flat_map(variants).collect(),
         ..empty()
     }
 }
@@ -51,13 +52,14 @@ fn shown(plan: &Plan, settings: impl Fn(usize) -> (&'static str, i64)) -> String
         }
         recorder.runner(&runner("node", "node", "node:sqlite", "3.54.1", &["THREADSAFE=2", "ENABLE_STAT4"])).unwrap();
     };
-    let numbers = |block: u32, arm: usize| Numbers {
-        p50_ns: 100_000 * (arm as u64 + 1) + 1_000 * u64::from(block),
-        settings: vec![settings(arm)],
+    let numbers = |round: u32, variant: usize| Numbers {
+        p50_ns: 100_000 * (variant as u64 + 1) + 1_000 * u64::from(round),
+        settings: vec![settings(variant)],
         ..Numbers::default()
     };
-    let trial = |block, arm| Some(numbers(block, arm).into());
-    let trial = |block, arm: usize| if plan.arms[arm].skipped.is_some() { None } else { trial(block, arm) };
+    let trial = |round, variant| Some(numbers(round, variant).into());
+    let trial =
+        |round, variant: usize| if plan.variants[variant].skipped.is_some() { None } else { trial(round, variant) };
     let (file, info) = record(&directory.path().join("run.db"), plan, prepare, trial);
     show(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 240 })
 }
@@ -77,7 +79,7 @@ fn each_driver_has_its_language_and_the_sqlite_inside() {
     assert!(!shown.contains("SOUNDEX") && shown.contains("litelab export --format json"), "{shown}");
     assert!(!shown.contains("\n  SQLite "), "said in the table, and not a second time");
     // The costs of several runners are one line, not one line each.
-    let harness = "harness: per transaction, and its share of that of the runner's fastest arm: go 500 ns (";
+    let harness = "harness: per transaction, and its share of that of the runner's fastest variant: go 500 ns (";
     assert!(
         shown.contains(harness) && shown.contains("), node 500 ns (") && shown.contains("; not subtracted"),
         "{shown}"
@@ -90,7 +92,7 @@ fn each_driver_has_its_language_and_the_sqlite_inside() {
 #[test]
 fn scenarios_that_vary_only_the_driver_stand_in_one_table() {
     let three = plan(&["load", "insert", "point"]);
-    let text = shown(&three, |arm| if arm == 4 { ("wal", 1) } else { ("wal", 2) });
+    let text = shown(&three, |variant| if variant == 4 { ("wal", 1) } else { ("wal", 2) });
     let overview = text.split("── Overview").nth(1).unwrap_or_else(|| panic!("{text}"));
     let overview = overview.split("── Legend").next().unwrap();
     let title = overview.lines().nth(1).unwrap();
@@ -109,15 +111,15 @@ fn scenarios_that_vary_only_the_driver_stand_in_one_table() {
 #[test]
 fn what_is_not_here_is_said_once_and_in_no_table() {
     let mut plan = plan(&["load", "insert", "point"]);
-    for arm in plan.arms.iter_mut().filter(|a| a.driver == "node:sqlite") {
-        arm.skipped = Some("driver `node:sqlite` of runner `node` is not here: install it".into());
+    for variant in plan.variants.iter_mut().filter(|a| a.driver == "node:sqlite") {
+        variant.skipped = Some("driver `node:sqlite` of runner `node` is not here: install it".into());
     }
     let shown = shown(&plan, |_| ("wal", 2));
     assert_eq!(shown.matches("install it").count(), 1, "{shown}");
     assert!(
-        shown.contains("– 3 arms skipped: driver `node:sqlite` of runner `node` is not here: install it"),
+        shown.contains("– 3 variants skipped: driver `node:sqlite` of runner `node` is not here: install it"),
         "{shown}"
     );
-    assert_eq!(shown.matches("6 of 6 blocks · 1 of 3 arms skipped").count(), 3, "{shown}");
+    assert_eq!(shown.matches("6 of 6 rounds · 1 of 3 variants skipped").count(), 3, "{shown}");
     assert!(!shown.lines().any(|line| line.starts_with("  node:sqlite")), "{shown}");
 }

@@ -27,11 +27,11 @@ fn json_comes_back_and_keeps_its_shape() {
     assert_eq!(export, common::exported(&analysis, &info));
     assert_eq!(export["schema"], json::SCHEMA);
     assert!(!text.contains("runs/"), "a path may name a person");
-    // Three metrics of one arm show as much of the format as fifteen of seven.
-    for (list, length) in [("arms", 1), ("scenarios", 2), ("loads", 1)] {
+    // Three metrics of one variant show as much of the format as fifteen of seven.
+    for (list, length) in [("variants", 1), ("scenarios", 2), ("loads", 1)] {
         export[list].as_array_mut().unwrap().truncate(length);
     }
-    for place in ["/metrics", "/arms/0/metrics"] {
+    for place in ["/metrics", "/variants/0/metrics"] {
         let metrics = export.pointer_mut(place).and_then(Value::as_object_mut).unwrap();
         metrics.retain(|name, _| ["throughput", "p50", "failed"].contains(&name.as_str()));
     }

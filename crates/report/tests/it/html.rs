@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::plan::{arm, empty, metric, outcome, scenario, study, text};
+use crate::common::plan::{empty, metric, outcome, scenario, study, text, variant};
 use crate::common::{Gives, Numbers, record, study_file};
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Tick, TickCount};
@@ -32,7 +32,7 @@ fn words(page: &str) -> String {
     let mut out = String::new();
     for part in body.split('<') {
         let (tag, text) = part.split_once('>').unwrap_or(("", part));
-        // A block element ends a word, an inline element does not.
+        // A round element ends a word, an inline element does not.
         let name = tag.trim_start_matches('/').split(' ').next().unwrap();
         out.push_str(if ["a", "b", "i", "code", "span"].contains(&name) { "" } else { " " });
         out.push_str(&text.replace('\u{a0}', " "));
@@ -74,9 +74,9 @@ fn the_first_screen_answers_and_says_what_would_falsify_it() {
         "What would falsify this",
         "The claim “NORMAL is at least twice as fast as FULL.” holds with",
         "a re-run whose interval lies wholly below 2 contradicts it",
-        "litelab run made-up.toml --only sync --blocks 8 --seed 43",
+        "litelab run made-up.toml --only sync --rounds 8 --seed 43",
         "sync What does sync cost?",
-        "litelab run made-up.toml --only sync --blocks 8 --seed 42",
+        "litelab run made-up.toml --only sync --rounds 8 --seed 42",
         "D4: no acknowledged transaction is lost to power loss",
     ]
     .iter()
@@ -98,8 +98,8 @@ fn the_first_screen_answers_and_says_what_would_falsify_it() {
 
 #[test]
 fn links_lead_somewhere_and_no_id_is_there_twice() {
-    let with_series = |block, arm| {
-        let mut gives = outcome(block, arm)?;
+    let with_series = |round, variant| {
+        let mut gives = outcome(round, variant)?;
         if let Gives::Numbers(numbers) = &mut gives {
             numbers.series = series();
         }
@@ -117,7 +117,7 @@ fn links_lead_somewhere_and_no_id_is_there_twice() {
     for labelled in values(&page, "aria-labelledby").iter().flat_map(|ids| ids.split(' ')) {
         assert!(known.contains(labelled), "{labelled}");
     }
-    // Every chart links to its arms, with settings, durability level and command.
+    // Every chart links to its variants, with settings, durability level and command.
     let figures = page.matches("<figure ").count();
     assert!(figures >= 5 && page.matches("Settings, durability").count() >= figures, "{figures}");
 }
@@ -127,8 +127,8 @@ fn a_page_has_no_script_unless_something_moves_and_then_by_its_hash_alone() {
     let still = of(&study(), outcome);
     assert!(still.contains("script-src &#39;none&#39;") || still.contains("script-src 'none'"));
     assert!(!still.contains("<script"));
-    let moving = of(&study(), |block, arm| {
-        let Some(Gives::Numbers(mut numbers)) = outcome(block, arm) else { return None };
+    let moving = of(&study(), |round, variant| {
+        let Some(Gives::Numbers(mut numbers)) = outcome(round, variant) else { return None };
         numbers.series = series();
         Some(Gives::Numbers(numbers))
     });
@@ -161,9 +161,9 @@ fn what_a_study_wrote_is_text_and_never_markup() {
         scenario.name.push_str(HOSTILE);
         scenario.question = HOSTILE.into();
     }
-    for arm in &mut plan.arms {
-        arm.profile = HOSTILE.into();
-        for (_, value) in &mut arm.dimensions {
+    for variant in &mut plan.variants {
+        variant.profile = HOSTILE.into();
+        for (_, value) in &mut variant.dimensions {
             if let Scalar::Text(text) = value {
                 text.push_str(HOSTILE);
             }
@@ -175,7 +175,7 @@ fn what_a_study_wrote_is_text_and_never_markup() {
     for finding in &mut plan.findings {
         finding.text.push_str(HOSTILE);
     }
-    let page = of(&plan, |block, arm| match outcome(block, arm)? {
+    let page = of(&plan, |round, variant| match outcome(round, variant)? {
         Gives::Numbers(mut numbers) => {
             numbers.series = series();
             Some(Gives::Numbers(numbers))
@@ -197,21 +197,21 @@ fn what_a_study_wrote_is_text_and_never_markup() {
 #[test]
 fn a_large_study_has_all_its_pictures() {
     let scenarios = 12;
-    let arms = 8;
+    let variants = 8;
     let plan = Plan {
         scenarios: (0..scenarios)
-            .map(|i| scenario(&format!("scenario-{i}"), 12, &["profile"], i * arms, &["throughput", "p50", "p99"]))
+            .map(|i| scenario(&format!("scenario-{i}"), 12, &["profile"], i * variants, &["throughput", "p50", "p99"]))
             .collect(),
-        arms: (0..scenarios * arms)
-            .map(|i| arm(i / arms, &[("profile", text(&format!("profile-{}", i % arms)))]))
+        variants: (0..scenarios * variants)
+            .map(|i| variant(i / variants, &[("profile", text(&format!("profile-{}", i % variants)))]))
             .collect(),
         ..empty()
     };
-    let page = of(&plan, |block, arm| {
-        let Some(Gives::Numbers(numbers)) = outcome(block, if arm % 2 == 0 { 0 } else { 1 }) else { return None };
+    let page = of(&plan, |round, variant| {
+        let Some(Gives::Numbers(numbers)) = outcome(round, if variant % 2 == 0 { 0 } else { 1 }) else { return None };
         Some(Gives::Numbers(Box::new(Numbers { series: series(), ..*numbers })))
     });
-    for title in ["throughput against the baseline", "service time by percentile", "throughput by block"] {
+    for title in ["throughput against the baseline", "service time by percentile", "throughput by round"] {
         assert_eq!(page.matches(&format!("{title}</b>")).count(), scenarios, "{title}");
     }
     let over_time = page.matches(" over the time of a trial</b>").count();
@@ -224,21 +224,24 @@ fn the_rates_of_a_search_are_a_picture() {
     let limit = LimitPlan { metric: metric("response_p95"), at_least: None, at_most: Some(2e7), text: String::new() };
     let search =
         SearchPlan { role: "writers".into(), from: 100.0, factor: 2.0, precision: 0.1, repeats: 1, holds: vec![limit] };
-    let mut sought = arm(0, &[("profile", text("wal-normal"))]);
+    let mut sought = variant(0, &[("profile", text("wal-normal"))]);
     sought.search = Some(search);
-    let plan =
-        Plan { scenarios: vec![scenario("rate", 6, &["profile"], 0, &["sustainable"])], arms: vec![sought], ..empty() };
+    let plan = Plan {
+        scenarios: vec![scenario("rate", 6, &["profile"], 0, &["sustainable"])],
+        variants: vec![sought],
+        ..empty()
+    };
     let page = of(&plan, |_, _| Some(Numbers { searched: true, ..Numbers::default() }.into()));
     let words = words(&page);
     assert!(words.contains("response time against offered load"), "{words}");
     assert!(words.contains("a rate is kept while response_p95 ≤ 20.0 ms and all arrivals are served"));
 }
 
-/// The page of a run whose arms all have these call stacks, and the report of `show`.
+/// The page of a run whose variants all have these call stacks, and the report of `show`.
 fn with_stacks(plan: &Plan, folded: &str) -> (String, String) {
     let directory = tempfile::tempdir().unwrap();
     let store = |recorder: &litelab_record::Recorder| {
-        (0..plan.arms.len()).for_each(|arm| recorder.stacks(arm, &Stacks::parse(folded, 199)).unwrap());
+        (0..plan.variants.len()).for_each(|variant| recorder.stacks(variant, &Stacks::parse(folded, 199)).unwrap());
     };
     let (file, info) = record(&directory.path().join("run.db"), plan, store, outcome);
     let (analysis, evidence) = read(&file, &info).unwrap();

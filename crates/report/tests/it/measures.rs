@@ -4,7 +4,7 @@
 
 use crate::common;
 use crate::common::measurement::operation;
-use crate::common::plan::{arm, metric};
+use crate::common::plan::{metric, variant};
 use crate::common::{Numbers, plan};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ErrorCount, Operation, Unfinished, WorkerResult};
@@ -24,7 +24,7 @@ fn named((name, histogram): (&str, Histogram)) -> (String, Histogram) {
 
 /// A measurement of two seconds with two roles, two transactions, a warm-up and errors.
 fn measurement() -> Measurement {
-    let mut measurement = Numbers::default().measurement(&arm(0, &[]));
+    let mut measurement = Numbers::default().measurement(&variant(0, &[]));
     let write = Operation {
         committed: 150,
         ended: 100,
@@ -210,7 +210,7 @@ fn the_harness_costs_what_passes_inside_and_outside() {
     let (_, analysis) = common::study();
     let [cost] = analysis.scenarios[0].harness.as_slice() else { panic!("one runner was calibrated") };
     assert_eq!((cost.nanos, cost.fastest), (500.0, Some(0)));
-    let mean = analysis.arms[0].estimate(&metric("mean")).unwrap().value;
+    let mean = analysis.variants[0].estimate(&metric("mean")).unwrap().value;
     assert_eq!(cost.share, Some(500.0 / mean));
     assert!(analysis.scenarios[1].harness.is_empty());
 }
@@ -218,9 +218,9 @@ fn the_harness_costs_what_passes_inside_and_outside() {
 #[test]
 fn an_arm_keeps_every_value_with_its_block() {
     let (_, analysis) = common::study();
-    let throughput = analysis.arms[5].values(&metric("throughput"));
-    let blocks: Vec<u32> = throughput.iter().map(|(block, _)| *block).collect();
-    assert_eq!(blocks, [0, 1, 3], "block 2 failed");
-    let Some(common::Gives::Numbers(numbers)) = plan::outcome(3, 5) else { panic!("block 3 was measured") };
+    let throughput = analysis.variants[5].values(&metric("throughput"));
+    let rounds: Vec<u32> = throughput.iter().map(|(round, _)| *round).collect();
+    assert_eq!(rounds, [0, 1, 3], "round 2 failed");
+    let Some(common::Gives::Numbers(numbers)) = plan::outcome(3, 5) else { panic!("round 3 was measured") };
     assert_eq!(throughput[2].1, numbers.committed as f64);
 }

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
-use crate::common::plan::{arm, metric, scenario, text};
+use crate::common::plan::{metric, scenario, text, variant};
 use crate::common::{Gives, Numbers, exported};
 use litelab_model::condition::LimitPlan;
-use litelab_model::plan::Arm;
+use litelab_model::plan::Variant;
 use litelab_model::{Plan, Scalar};
 use litelab_record::RunInfo;
 use litelab_record::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
@@ -34,9 +34,9 @@ fn line<'a>(text: &'a str, words: &str) -> &'a str {
     line.trim()
 }
 
-/// Small, different in each block and arm, and of both signs.
-fn jitter(block: u32, arm: usize) -> f64 {
-    1.0 + f64::from((block as i32 * 5 + arm as i32 * 3) % 8 - 4) / 500.0
+/// Small, different in each round and variant, and of both signs.
+fn jitter(round: u32, variant: usize) -> f64 {
+    1.0 + f64::from((round as i32 * 5 + variant as i32 * 3) % 8 - 4) / 500.0
 }
 
 // Alerts.
@@ -45,45 +45,45 @@ fn limit(name: &str, at_least: Option<f64>, at_most: Option<f64>) -> LimitPlan {
     LimitPlan { metric: metric(name), at_least, at_most, text: String::new() }
 }
 
-/// Two profiles over eight blocks: `p99` of the second is 9 ms in blocks 2, 4 and 6, and its trial of block 7 fails.
+/// Two profiles over eight rounds: `p99` of the second is 9 ms in rounds 2, 4 and 6, and its trial of round 7 fails.
 fn alerted(limit: LimitPlan) -> (AlertResult, String, Value) {
     let plan = Plan {
         scenarios: vec![litelab_model::plan::ScenarioPlan {
             alerts: vec![limit],
             ..scenario("watched", 8, &["profile"], 0, &["throughput"])
         }],
-        arms: ["calm", "jumpy"].map(|name| arm(0, &[("profile", text(name))])).to_vec(),
+        variants: ["calm", "jumpy"].map(|name| variant(0, &[("profile", text(name))])).to_vec(),
         ..common::plan::empty()
     };
-    let (analysis, info) = analysed(&plan, |block, arm| match (arm, block) {
+    let (analysis, info) = analysed(&plan, |round, variant| match (variant, round) {
         (1, 7) => Some(Gives::Failure(FailureKind::Runner, "gone")),
         (1, 2 | 4 | 6) => {
-            Some(Numbers { p99_ns: 9_000_000 + u64::from(block), committed: 500, ..Numbers::default() }.into())
+            Some(Numbers { p99_ns: 9_000_000 + u64::from(round), committed: 500, ..Numbers::default() }.into())
         }
-        _ => Some(Numbers { p99_ns: 1_000_000, committed: 900 + 10 * u64::from(block), ..Numbers::default() }.into()),
+        _ => Some(Numbers { p99_ns: 1_000_000, committed: 900 + 10 * u64::from(round), ..Numbers::default() }.into()),
     });
     let exported = exported(&analysis, &info)["scenarios"][0]["alerts"][0].clone();
     let text = seen(&analysis, &info);
     // No alert fails a trial.
-    assert_eq!(analysis.arms.iter().map(|a| (a.measured, a.failed())).collect::<Vec<_>>(), [(8, 0), (7, 1)]);
+    assert_eq!(analysis.variants.iter().map(|a| (a.measured, a.failed())).collect::<Vec<_>>(), [(8, 0), (7, 1)]);
     (analysis.scenarios[0].alerts[0].clone(), text, exported)
 }
 
 #[test]
 fn the_scenarios_own_ceiling_stands_below_what_was_reached() {
-    let arms = [Some(40.0), None].map(|ceiling| litelab_model::Arm {
+    let variants = [Some(40.0), None].map(|ceiling| litelab_model::Variant {
         ceiling,
-        ..arm(0, &[("profile", text(if ceiling.is_some() { "paused" } else { "free" }))])
+        ..variant(0, &[("profile", text(if ceiling.is_some() { "paused" } else { "free" }))])
     });
     let plan = Plan {
         scenarios: vec![scenario("s", 8, &["profile"], 0, &["throughput"])],
-        arms: arms.to_vec(),
+        variants: variants.to_vec(),
         ..common::plan::empty()
     };
     let (analysis, info) = analysed(&plan, |_, _| Some(Numbers::default().into()));
     let note = "the scenario's own pauses leave room for 40.0/s at the most, whatever the database";
-    assert!(analysis.arms[0].notes.iter().any(|n| n == note), "{:?}", analysis.arms[0].notes);
-    assert!(analysis.arms[1].notes.iter().all(|n| n != note));
+    assert!(analysis.variants[0].notes.iter().any(|n| n == note), "{:?}", analysis.variants[0].notes);
+    assert!(analysis.variants[1].notes.iter().all(|n| n != note));
     assert!(seen(&analysis, &info).contains("leave room for 40.0/s"));
 }
 
@@ -93,7 +93,7 @@ fn an_alert_that_fired_says_where_how_often_and_how_far() {
     // The failed trial has no value.
     assert_eq!(alert.trials, 15);
     let [fired] = alert.fired.as_slice() else { panic!("{:?}", alert.fired) };
-    assert_eq!((fired.arm, fired.trials, fired.of), (1, 3, 7));
+    assert_eq!((fired.variant, fired.trials, fired.of), (1, 3, 7));
     assert!((fired.worst / 9e6 - 1.0).abs() < 0.01, "{fired:?}");
     assert_eq!(line(&text, "alert: "), "! alert: p99 > 5.00 ms: profile=jumpy: in 3 of 7 trials, up to 9.00 ms");
     assert!(!text.contains("no alert"));
@@ -101,22 +101,22 @@ fn an_alert_that_fired_says_where_how_often_and_how_far() {
         (&exported["metric"], &exported["at_most"], &exported["at_least"]),
         (&json!("p99"), &json!(5e6), &Value::Null)
     );
-    assert_eq!(exported["fired"], json!([{ "arm": 1, "trials": 3, "of": 7, "worst": fired.worst }]));
+    assert_eq!(exported["fired"], json!([{ "variant": 1, "trials": 3, "of": 7, "worst": fired.worst }]));
 }
 
 #[test]
 fn the_worst_is_the_farthest_beyond_the_bound_on_either_side() {
-    // A lower bound alone: 500 is below it, in the second arm only.
+    // A lower bound alone: 500 is below it, in the second variant only.
     let (alert, text, _) = alerted(limit("throughput", Some(800.0), None));
-    assert_eq!(alert.fired.iter().map(|f| (f.arm, f.trials, f.worst)).collect::<Vec<_>>(), [(1, 3, 500.0)]);
+    assert_eq!(alert.fired.iter().map(|f| (f.variant, f.trials, f.worst)).collect::<Vec<_>>(), [(1, 3, 500.0)]);
     assert!(line(&text, "alert: ").ends_with("throughput < 800/s: profile=jumpy: in 3 of 7 trials, down to 500/s"));
     // Both bounds: 900 is 40 below the lower, 970 is 20 above the upper.
     let (alert, ..) = alerted(limit("throughput", Some(940.0), Some(950.0)));
     let calm = &alert.fired[0];
-    assert_eq!((calm.arm, calm.trials, calm.of, calm.worst), (0, 6, 8, 900.0));
+    assert_eq!((calm.variant, calm.trials, calm.of, calm.worst), (0, 6, 8, 900.0));
     let (alert, text, _) = alerted(limit("throughput", Some(905.0), Some(945.0)));
     let calm = &alert.fired[0];
-    assert_eq!((calm.arm, calm.trials, calm.worst), (0, 4, 970.0));
+    assert_eq!((calm.variant, calm.trials, calm.worst), (0, 4, 970.0));
     assert!(text.contains("throughput > 945/s or throughput < 905/s: profile=calm: in 4 of 8 trials, up to 970/s"));
 }
 
@@ -148,17 +148,17 @@ fn law(n: u32, sigma: f64, kappa: f64) -> f64 {
 }
 
 /// A scenario over workers, combined with each of the dimensions `beside`.
-fn scaled(blocks: u32, beside: &[(&str, Scalar)]) -> Plan {
+fn scaled(rounds: u32, beside: &[(&str, Scalar)]) -> Plan {
     let dimensions: Vec<&str> = beside.iter().take(1).map(|(name, _)| *name).chain(["workers"]).collect();
     let workers = |n: u32| ("workers", Scalar::Integer(n.into()));
-    let arms: Vec<Arm> = match beside {
-        [] => LEVELS.iter().map(|n| arm(0, &[workers(*n)])).collect(),
-        _ => beside.iter().flat_map(|b| LEVELS.iter().map(move |n| arm(0, &[b.clone(), workers(*n)]))).collect(),
+    let variants: Vec<Variant> = match beside {
+        [] => LEVELS.iter().map(|n| variant(0, &[workers(*n)])).collect(),
+        _ => beside.iter().flat_map(|b| LEVELS.iter().map(move |n| variant(0, &[b.clone(), workers(*n)]))).collect(),
     };
-    let scenario = scenario("scale", blocks, &dimensions, 0, &["p99", "throughput"]);
+    let scenario = scenario("scale", rounds, &dimensions, 0, &["p99", "throughput"]);
     Plan {
         scenarios: vec![litelab_model::plan::ScenarioPlan { usl: Some("workers".into()), ..scenario }],
-        arms,
+        variants,
         ..common::plan::empty()
     }
 }
@@ -183,7 +183,7 @@ fn exported_law(analysis: &Analysis, info: &RunInfo) -> Value {
 fn a_law_with_a_peak_is_found_and_its_fall_is_shown() {
     let (sigma, kappa) = (0.1, 0.02);
     let (analysis, info) =
-        analysed(&scaled(8, &[]), |block, arm| gives(law(LEVELS[arm], sigma, kappa) * jitter(block, arm)));
+        analysed(&scaled(8, &[]), |round, variant| gives(law(LEVELS[variant], sigma, kappa) * jitter(round, variant)));
     let found = only(&analysis);
     let fit = found.law.as_ref().unwrap();
     for (name, estimate, truth) in [("λ", fit.lambda, 100_000.0), ("σ", fit.sigma, sigma), ("κ", fit.kappa, kappa)] {
@@ -212,7 +212,7 @@ fn a_law_with_a_peak_is_found_and_its_fall_is_shown() {
 #[test]
 fn what_only_grows_has_no_peak_and_no_fall() {
     let (analysis, info) =
-        analysed(&scaled(8, &[]), |block, arm| gives(law(LEVELS[arm], 0.1, 0.0) * jitter(block, arm)));
+        analysed(&scaled(8, &[]), |round, variant| gives(law(LEVELS[variant], 0.1, 0.0) * jitter(round, variant)));
     let found = only(&analysis);
     assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(16), None));
     assert!(found.law.as_ref().is_ok_and(|fit| fit.kappa.low().unwrap() <= 0.0));
@@ -222,19 +222,19 @@ fn what_only_grows_has_no_peak_and_no_fall() {
 
 #[test]
 fn a_fall_that_the_interval_does_not_bear_is_not_said() {
-    // At 16 a fifth less in the median, and in three of eight blocks as much more.
+    // At 16 a fifth less in the median, and in three of eight rounds as much more.
     let noise = [0.6, 1.5, 0.8, 0.7, 1.4, 0.8, 1.6, 0.75];
     let flat = |noisy: bool| {
-        analysed(&scaled(8, &[]), move |block, arm| {
-            let noise = if noisy { noise[block as usize] } else { 0.8 };
-            let last = if LEVELS[arm] == 16 { noise } else { 1.0 };
-            gives(law(LEVELS[arm].min(8), 0.3, 0.0) * last * jitter(block, arm))
+        analysed(&scaled(8, &[]), move |round, variant| {
+            let noise = if noisy { noise[round as usize] } else { 0.8 };
+            let last = if LEVELS[variant] == 16 { noise } else { 1.0 };
+            gives(law(LEVELS[variant].min(8), 0.3, 0.0) * last * jitter(round, variant))
         })
     };
     let (analysis, _) = flat(true);
     let found = only(&analysis);
     assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(8), None));
-    let median = |arm: usize| analysis.arms[arm].estimate(&metric("throughput")).unwrap().value;
+    let median = |variant: usize| analysis.variants[variant].estimate(&metric("throughput")).unwrap().value;
     assert!(median(4) < median(3) * 0.85, "the median alone would say that it falls");
     // Without the noise the same fall is shown.
     let (analysis, _) = flat(false);
@@ -243,7 +243,7 @@ fn a_fall_that_the_interval_does_not_bear_is_not_said() {
 
 #[test]
 fn one_block_gives_a_fit_without_intervals_and_no_fall() {
-    let (analysis, info) = analysed(&scaled(1, &[]), |_, arm| gives(law(LEVELS[arm], 0.1, 0.02)));
+    let (analysis, info) = analysed(&scaled(1, &[]), |_, variant| gives(law(LEVELS[variant], 0.1, 0.02)));
     let found = only(&analysis);
     let fit = found.law.as_ref().unwrap();
     assert!((fit.sigma.value - 0.1).abs() < 1e-3 && fit.sigma.interval().is_none(), "{:?}", fit.sigma);
@@ -255,13 +255,13 @@ fn one_block_gives_a_fit_without_intervals_and_no_fall() {
 }
 
 #[test]
-fn arms_that_failed_leave_too_few_levels_and_that_is_said() {
+fn variants_that_failed_leave_too_few_levels_and_that_is_said() {
     let measured = |levels: u32| {
-        analysed(&scaled(8, &[]), move |block, arm| {
-            if LEVELS[arm] > levels {
+        analysed(&scaled(8, &[]), move |round, variant| {
+            if LEVELS[variant] > levels {
                 return Some(Gives::Failure(FailureKind::Runner, "too many"));
             }
-            gives(law(LEVELS[arm], 0.1, 0.02) * jitter(block, arm))
+            gives(law(LEVELS[variant], 0.1, 0.02) * jitter(round, variant))
         })
     };
     let (analysis, info) = measured(2);
@@ -285,9 +285,9 @@ fn arms_that_failed_leave_too_few_levels_and_that_is_said() {
 #[test]
 fn each_combination_of_the_other_dimensions_has_a_law_of_its_own() {
     let profiles = [("profile", text("even")), ("profile", text("peaked"))];
-    let (analysis, info) = analysed(&scaled(8, &profiles), |block, arm| {
-        let kappa = if arm < LEVELS.len() { 0.0 } else { 0.05 };
-        gives(law(LEVELS[arm % LEVELS.len()], 0.1, kappa) * jitter(block, arm))
+    let (analysis, info) = analysed(&scaled(8, &profiles), |round, variant| {
+        let kappa = if variant < LEVELS.len() { 0.0 } else { 0.05 };
+        gives(law(LEVELS[variant % LEVELS.len()], 0.1, kappa) * jitter(round, variant))
     });
     let [even, peaked] = analysis.scenarios[0].scalability.as_slice() else { panic!("two laws") };
     assert_eq!((even.label.as_str(), peaked.label.as_str()), ("profile=even", "profile=peaked"));
@@ -299,18 +299,18 @@ fn each_combination_of_the_other_dimensions_has_a_law_of_its_own() {
 
 // Searches.
 
-/// Two arms whose searches ended at these rates, by block; `condition` was violated by the next rate.
+/// Two variants whose searches ended at these rates, by round; `condition` was violated by the next rate.
 fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, RunInfo) {
     let plan = Plan {
         scenarios: vec![scenario("limit", 8, &["profile"], 0, &["sustainable", "throughput"])],
-        arms: ["a", "b"].map(|name| arm(0, &[("profile", text(name))])).to_vec(),
+        variants: ["a", "b"].map(|name| variant(0, &[("profile", text(name))])).to_vec(),
         ..common::plan::empty()
     };
     let directory = tempfile::tempdir().unwrap();
     let (_, info) = common::record(&directory.path().join("run.db"), &plan, |_| {}, |_, _| None);
     let mut collector = Collector::new(&plan, &[]);
-    for (block, index) in (0..8).flat_map(|block| [(block, 0), (block, 1)]) {
-        let sustainable = rates(block, index);
+    for (round, index) in (0..8).flat_map(|round| [(round, 0), (round, 1)]) {
+        let sustainable = rates(round, index);
         let probe = |rate, kept: u32| Probe {
             rate,
             kept,
@@ -318,14 +318,14 @@ fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, Ru
             condition: if kept > 0 { String::new() } else { condition.to_owned() },
             ..Probe::default()
         };
-        let mut measurement = Numbers::default().measurement(&plan.arms[index]);
+        let mut measurement = Numbers::default().measurement(&plan.variants[index]);
         // A higher rate violated another condition: the nearest rate is the limit.
         let far = Probe { condition: "memory".into(), ..probe(sustainable.max(1.0) * 9.0, 0) };
         let probes = vec![probe(sustainable, 2), far, probe(sustainable.max(1.0) * 1.1, 0)];
         measurement.search = Some(SearchOutcome { sustainable, probes });
         let outcome = Outcome::Measured(Box::new(measurement));
         let started = String::new();
-        let record = TrialRecord { block, arm: index, position: index as u32, started, seconds: 1.0, outcome };
+        let record = TrialRecord { round, variant: index, position: index as u32, started, seconds: 1.0, outcome };
         collector.add(&plan, &record).unwrap();
     }
     (collector.finish(&info), info)
@@ -333,27 +333,27 @@ fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, Ru
 
 #[test]
 fn a_sustainable_rate_is_compared_like_any_metric_and_its_limit_is_named() {
-    let (analysis, info) = searched("response_p99", |block, arm| [100.0, 300.0][arm] * jitter(block, arm));
+    let (analysis, info) = searched("response_p99", |round, variant| [100.0, 300.0][variant] * jitter(round, variant));
     let sustainable = metric("sustainable");
-    assert!(analysis.arms[1].estimate(&sustainable).is_some_and(|e| e.low().unwrap() > 290.0));
+    assert!(analysis.variants[1].estimate(&sustainable).is_some_and(|e| e.low().unwrap() > 290.0));
     let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
     let ratio = comparison.ratio.as_ref().unwrap().ratio;
     assert!((2.9..3.1).contains(&ratio.value) && ratio.low().is_some_and(|low| low > 2.8), "{ratio:?}");
     assert_eq!(comparison.verdict, litelab_stats::Verdict::Faster);
     let note = "the next rate broke a condition: response_p99 (in 8 of 8 trials)";
-    assert_eq!(analysis.arms[0].notes, [note]);
+    assert_eq!(analysis.variants[0].notes, [note]);
     assert!(seen(&analysis, &info).contains(note));
     let (analysis, _) = searched("arrivals", |_, _| 100.0);
-    assert_eq!(analysis.arms[0].notes, ["the next rate broke a condition: arrivals not begun (in 8 of 8 trials)"]);
+    assert_eq!(analysis.variants[0].notes, ["the next rate broke a condition: arrivals not begun (in 8 of 8 trials)"]);
 }
 
 #[test]
 fn a_rate_that_was_never_kept_has_no_ratio() {
-    let (analysis, _) = searched("errors", |block, arm| if (block, arm) == (3, 1) { 0.0 } else { 100.0 });
+    let (analysis, _) = searched("errors", |round, variant| if (round, variant) == (3, 1) { 0.0 } else { 100.0 });
     let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
-    assert_eq!(comparison.ratio.as_ref().unwrap_err(), "no ratio in sustainable: it is 0 in block 4");
-    // It counts as the rate 0: with one such block of eight the median stays, and its interval extends to 0.
-    let estimate = analysis.arms[1].estimate(&metric("sustainable")).unwrap();
+    assert_eq!(comparison.ratio.as_ref().unwrap_err(), "no ratio in sustainable: it is 0 in round 4");
+    // It counts as the rate 0: with one such round of eight the median stays, and its interval extends to 0.
+    let estimate = analysis.variants[1].estimate(&metric("sustainable")).unwrap();
     assert_eq!((estimate.value, estimate.low(), estimate.high()), (100.0, Some(0.0), Some(100.0)));
 }
 
@@ -365,8 +365,8 @@ fn a_study_without_any_of_it_says_nothing_of_it() {
         assert!(!text.contains(word), "{word}");
     }
     assert!(analysis.scenarios.iter().all(|s| s.alerts.is_empty() && s.scalability.is_empty()));
-    assert!(analysis.arms.iter().all(|a| !a.metrics.contains_key(&metric("sustainable"))));
+    assert!(analysis.variants.iter().all(|a| !a.metrics.contains_key(&metric("sustainable"))));
     // Negative control: other runs of this file have these fields.
     let (analysis, _) = searched("errors", |_, _| 100.0);
-    assert!(analysis.arms.iter().all(|a| a.metrics.contains_key(&metric("sustainable"))));
+    assert!(analysis.variants.iter().all(|a| a.metrics.contains_key(&metric("sustainable"))));
 }

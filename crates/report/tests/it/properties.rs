@@ -82,7 +82,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
         .prop_map(|(committed, p50_ns, cpu_ns, measured_ns, level, flags)| {
             let numbers =
                 Numbers { committed, p50_ns, cpu_ns, flags, settings: vec![("wal", level)], ..Numbers::default() };
-            let mut measurement = numbers.measurement(&study().arms[0]);
+            let mut measurement = numbers.measurement(&study().variants[0]);
             measurement.result.measured_ns = measured_ns;
             // Two of them, so that the largest counts are summed.
             let again = measurement.result.operations[0].clone();
@@ -92,7 +92,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![1 => failure, 4 => measured]
 }
 
-/// Trials of up to eight blocks of some of the arms.
+/// Trials of up to eight rounds of some of the variants.
 fn any_trials() -> impl Strategy<Value = Vec<(u32, usize, Outcome)>> {
     prop::collection::vec((0..8_u32, 0..7_usize, any_outcome()), 0..40)
 }
@@ -100,10 +100,10 @@ fn any_trials() -> impl Strategy<Value = Vec<(u32, usize, Outcome)>> {
 fn analysis(info: &RunInfo, trials: Vec<(u32, usize, Outcome)>) -> Analysis {
     let mut collector = Collector::new(&info.plan, &[]);
     let mut seen = vec![];
-    for (block, arm, outcome) in trials {
-        if !seen.contains(&(block, arm)) {
-            seen.push((block, arm));
-            let record = TrialRecord { block, arm, position: 0, started: String::new(), seconds: 0.0, outcome };
+    for (round, variant, outcome) in trials {
+        if !seen.contains(&(round, variant)) {
+            seen.push((round, variant));
+            let record = TrialRecord { round, variant, position: 0, started: String::new(), seconds: 0.0, outcome };
             collector.add(&info.plan, &record).unwrap();
         }
     }
@@ -126,10 +126,10 @@ fn the_check_itself_finds_a_lonely_ratio() {
 }
 
 #[test]
-fn a_trial_of_no_arm_is_a_damaged_file() {
+fn a_trial_of_no_variant_is_a_damaged_file() {
     let info = info(study(), 0.0);
-    let outcome = Outcome::Measured(Box::new(Numbers::default().measurement(&info.plan.arms[0])));
-    let record = TrialRecord { block: 0, arm: 7, position: 0, started: String::new(), seconds: 0.0, outcome };
+    let outcome = Outcome::Measured(Box::new(Numbers::default().measurement(&info.plan.variants[0])));
+    let record = TrialRecord { round: 0, variant: 7, position: 0, started: String::new(), seconds: 0.0, outcome };
     let error = Collector::new(&info.plan, &[]).add(&info.plan, &record).unwrap_err();
     assert!(error.to_string().contains("damaged"), "{error}");
 }

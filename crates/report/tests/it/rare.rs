@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::plan::{arm, empty, metric, scenario, text};
+use crate::common::plan::{empty, metric, scenario, text, variant};
 use crate::common::{Gives, Numbers, exported, record};
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use litelab_record::RunInfo;
@@ -10,9 +10,9 @@ use litelab_record::outcome::Flag;
 use litelab_report::{Analysis, Style, analyse, show};
 use litelab_stats::{ClaimVerdict, Verdict};
 
-const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { blocks_needed: None };
+const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { rounds_needed: None };
 
-/// A run of two arms, with a claim about the second one.
+/// A run of two variants, with a claim about the second one.
 fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize) -> Numbers) -> (RunInfo, Analysis) {
     let claim = ClaimPlan {
         name: "c".into(),
@@ -20,18 +20,18 @@ fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize
         published: String::new(),
         note: String::new(),
         metric: metric(of),
-        arm: 1,
+        variant: 1,
         against: None,
         at_least: bounds.0,
         at_most: bounds.1,
     };
-    let arms = (0..2).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
-    let value = FindingValuePlan::Value { metric: metric(of), arm: 1 };
+    let variants = (0..2).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
+    let value = FindingValuePlan::Value { metric: metric(of), variant: 1 };
     let findings = vec![FindingPlan { text: "It is {it}.".into(), values: [("it".to_owned(), value)].into() }];
     let scenarios = vec![scenario("s", 8, &["profile"], 0, &[of])];
-    let plan = Plan { scenarios, arms, claims: vec![claim], findings, ..empty() };
+    let plan = Plan { scenarios, variants, claims: vec![claim], findings, ..empty() };
     let directory = tempfile::tempdir().unwrap();
-    let trial = |block, arm| Some(Gives::from(numbers(block, arm)));
+    let trial = |round, variant| Some(Gives::from(numbers(round, variant)));
     let (file, info) = record(&directory.path().join("run.db"), &plan, |_| (), trial);
     let analysis = analyse(&file, &info).unwrap();
     (info, analysis)
@@ -41,10 +41,10 @@ fn wide(info: &RunInfo, analysis: &Analysis) -> String {
     show(analysis, info, Style { color: false, width: 300 })
 }
 
-/// 38 transactions in each trial of both arms, of which `failed` fail.
+/// 38 transactions in each trial of both variants, of which `failed` fail.
 fn failing(failed: impl Fn(u32, usize) -> u64) -> impl Fn(u32, usize) -> Numbers {
-    move |block, arm| {
-        let failed = failed(block, arm);
+    move |round, variant| {
+        let failed = failed(round, variant);
         Numbers { committed: 38 - failed, failed, ..Numbers::default() }
     }
 }
@@ -64,51 +64,52 @@ fn none_of_304_neither_holds_that_none_fails_nor_contradicts_that_few_do() {
     assert_eq!(reason, says);
     assert_eq!(judged((None, Some(0.013)), |_, _| 0).0, ClaimVerdict::Holds);
     // A published 0.34 % (0.1 to 1 %) lies within the interval of 0 in 304.
-    assert_eq!(judged((Some(0.001), Some(0.01)), |_, _| 0).0, ClaimVerdict::Inconclusive { blocks_needed: Some(89) });
+    assert_eq!(judged((Some(0.001), Some(0.01)), |_, _| 0).0, ClaimVerdict::Inconclusive { rounds_needed: Some(89) });
     assert_eq!(judged((Some(0.02), None), |_, _| 0).0, ClaimVerdict::Contradicted);
     // One failure contradicts "never", and does not contradict "rarely".
-    let one = |block, arm| u64::from(arm == 1 && block == 3);
+    let one = |round, variant| u64::from(variant == 1 && round == 3);
     assert_eq!(judged((None, Some(0.0)), one).0, ClaimVerdict::Contradicted);
     assert_eq!(judged((None, Some(0.002)), one).0, OPEN);
 }
 
 #[test]
 fn a_few_failures_in_few_trials_are_never_zero() {
-    let (info, analysis) = run("failed", (None, Some(0.0)), failing(|block, arm| u64::from(arm == 1 && block < 3)));
-    let estimate = analysis.arms[1].estimate(&metric("failed")).unwrap();
+    let (info, analysis) =
+        run("failed", (None, Some(0.0)), failing(|round, variant| u64::from(variant == 1 && round < 3)));
+    let estimate = analysis.variants[1].estimate(&metric("failed")).unwrap();
     assert!((estimate.value - 3.0 / 304.0).abs() < 1e-12 && estimate.low() > Some(0.0), "{estimate:?}");
     let text = wide(&info, &analysis);
     assert!(text.contains("0.987 % [0.") && text.contains(", 3 in 304 transactions"), "{text}");
     assert!(text.contains("failed   of the transactions of all trials together"), "{text}");
     assert!(!text.contains("[0, 0]"), "{text}");
-    let events = exported(&analysis, &info)["arms"][1]["metrics"]["failed"]["events"].clone();
+    let events = exported(&analysis, &info)["variants"][1]["metrics"]["failed"]["events"].clone();
     let counts = |name: &str| -> u64 { events.as_object().unwrap().values().map(|e| e[name].as_u64().unwrap()).sum() };
     assert_eq!((counts("count"), counts("of")), (3, 304), "{events}");
 }
 
 #[test]
-fn arms_are_compared_by_their_counts_and_not_by_medians_of_zeros() {
+fn variants_are_compared_by_their_counts_and_not_by_medians_of_zeros() {
     let compare = |failed: &dyn Fn(u32, usize) -> u64| {
         let (_, analysis) = run("failed", (None, Some(0.5)), failing(failed));
         analysis.scenarios[0].comparisons[0].metrics[0].clone()
     };
-    // 12 against 4 of 304, but in only four of eight blocks.
-    let few = compare(&|block, arm| if block % 2 == 0 { [1, 3][arm] } else { 0 });
+    // 12 against 4 of 304, but in only four of eight rounds.
+    let few = compare(&|round, variant| if round % 2 == 0 { [1, 3][variant] } else { 0 });
     assert!(matches!(few.verdict, Verdict::Inconclusive { .. }), "{few:?}");
-    assert!(few.ratio.unwrap_err().contains("12 of 304 against 4 of 304 happened in too few blocks"));
-    let none = compare(&|_, arm| [0, 3][arm]);
+    assert!(few.ratio.unwrap_err().contains("12 of 304 against 4 of 304 happened in too few rounds"));
+    let none = compare(&|_, variant| [0, 3][variant]);
     assert!(matches!(none.verdict, Verdict::Inconclusive { .. }), "{none:?}");
-    // In all blocks, of which some have none in one arm.
-    let many = compare(&|block, arm| [1 + u64::from(block % 3 == 0), 4 + u64::from(block)][arm]);
+    // In all rounds, of which some have none in one variant.
+    let many = compare(&|round, variant| [1 + u64::from(round % 3 == 0), 4 + u64::from(round)][variant]);
     assert_eq!(many.verdict, Verdict::Slower, "{many:?}");
     assert_eq!(many.ratio.unwrap().ratio.value, 60.0 / 11.0);
 }
 
 #[test]
 fn errors_are_a_rate_per_transaction_that_may_exceed_one() {
-    let (info, analysis) = run("errors", (Some(1.2), None), |block, _| Numbers {
+    let (info, analysis) = run("errors", (Some(1.2), None), |round, _| Numbers {
         committed: 100,
-        busy: 150 + u64::from(block % 3),
+        busy: 150 + u64::from(round % 3),
         ..Numbers::default()
     });
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
@@ -120,10 +121,10 @@ fn errors_are_a_rate_per_transaction_that_may_exceed_one() {
 #[test]
 fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
     let few = |observations| {
-        move |_, arm: usize| Numbers {
+        move |_, variant: usize| Numbers {
             observations,
-            p50_ns: 1_000 * (1 + arm as u64),
-            p99_ns: 2_000 * (1 + arm as u64),
+            p50_ns: 1_000 * (1 + variant as u64),
+            p99_ns: 2_000 * (1 + variant as u64),
             ..Numbers::default()
         }
     };
@@ -134,15 +135,15 @@ fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
     let cell = &analysis.scenarios[0].comparisons[0].metrics[0];
     assert_eq!(
         (cell.verdict, cell.ratio.as_ref().unwrap_err().as_str()),
-        (Verdict::Inconclusive { blocks_needed: None }, reason)
+        (Verdict::Inconclusive { rounds_needed: None }, reason)
     );
     let text = wide(&info, &analysis);
     assert!(text.contains("max of 999: 4.00 µs"), "{text}");
     assert!(text.contains("max of n  the longest of the n observations of a trial"), "{text}");
     assert!(text.contains("It is 4.00 µs [4.00, 4.00], the longest of 999."), "{text}");
-    assert_eq!(exported(&analysis, &info)["arms"][1]["metrics"]["p99"]["max_of"], 999);
+    assert_eq!(exported(&analysis, &info)["variants"][1]["metrics"]["p99"]["max_of"], 999);
     // The same trials have enough observations for another quantile.
-    assert_eq!(analysis.arms[1].metrics[&metric("p95")].max_of, None);
+    assert_eq!(analysis.variants[1].metrics[&metric("p95")].max_of, None);
 
     let (info, analysis) = run("p99", (None, Some(1e9)), few(1000));
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
@@ -153,9 +154,9 @@ fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
 #[test]
 fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
     let first = |short: u32, of: &str| {
-        run(of, (None, Some(1e9)), move |block, arm| Numbers {
-            committed: 90 * (1 + arm as u64),
-            flags: if arm == 1 && block < short {
+        run(of, (None, Some(1e9)), move |round, variant| Numbers {
+            committed: 90 * (1 + variant as u64),
+            flags: if variant == 1 && round < short {
                 vec![Flag::Short { seconds: 0.2, ended: 90, median: Some(0.003) }]
             } else {
                 Vec::new()
@@ -168,14 +169,15 @@ fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
     let cell = &analysis.scenarios[0].comparisons[0].metrics[0];
     assert_eq!(
         (cell.verdict, cell.ratio.as_ref().unwrap_err().as_str()),
-        (Verdict::Inconclusive { blocks_needed: None }, why)
+        (Verdict::Inconclusive { rounds_needed: None }, why)
     );
     assert_eq!((analysis.claims[0].verdict, analysis.claims[0].reason.as_deref()), (OPEN, Some(why)));
     let text = wide(&info, &analysis);
     assert!(text.contains("too short to be judged in 4 of 8 trials"), "{text}");
-    let short = |arm: usize| exported(&analysis, &info)["arms"][arm]["metrics"]["throughput"]["short"].clone();
+    let short =
+        |variant: usize| exported(&analysis, &info)["variants"][variant]["metrics"]["throughput"]["short"].clone();
     assert_eq!((short(0), short(1)), (serde_json::Value::Null, true.into()));
-    // Fewer than half of the trials are short: without them the arm would appear faster.
+    // Fewer than half of the trials are short: without them the variant would appear faster.
     let (_, analysis) = first(3, "throughput");
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);

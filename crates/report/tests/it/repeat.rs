@@ -18,10 +18,10 @@ type Run = (RunInfo, Analysis);
 /// A further run of the study; `change` modifies the numbers of each trial or replaces them by an outcome.
 fn again(plan: &Plan, change: impl Fn(u32, usize, &mut Numbers) -> Option<Gives>) -> Run {
     let directory = tempfile::tempdir().unwrap();
-    let trial = |block: u32, arm: usize| {
-        let mut gives = outcome(block, arm)?;
+    let trial = |round: u32, variant: usize| {
+        let mut gives = outcome(round, variant)?;
         match &mut gives {
-            Gives::Numbers(numbers) => change(block, arm, numbers).or(Some(gives)),
+            Gives::Numbers(numbers) => change(round, variant, numbers).or(Some(gives)),
             Gives::Failure(..) => Some(gives),
         }
     };
@@ -36,7 +36,7 @@ fn judged(before: &Run, after: &Run) -> Repetition {
 }
 
 fn of(repetition: &Repetition, change: Change) -> Vec<String> {
-    // The name of an arm begins with its scenario.
+    // The name of a variant begins with its scenario.
     let name = |verdict: &Repeated| match verdict.name.contains('/') {
         true => format!("{} {}", verdict.name, verdict.metric),
         false => verdict.name.clone(),
@@ -47,12 +47,12 @@ fn of(repetition: &Repetition, change: Change) -> Vec<String> {
 #[test]
 fn the_same_numbers_again_change_no_verdict() {
     let before = common::study();
-    // The seed, the number of blocks and the small noise of the trials may differ.
+    // The seed, the number of rounds and the small noise of the trials may differ.
     let mut plan = study();
     plan.reseed(7);
     plan.raise_blocks(8);
-    let after = again(&plan, |block, _, numbers| {
-        numbers.p50_ns += u64::from(block % 3);
+    let after = again(&plan, |round, _, numbers| {
+        numbers.p50_ns += u64::from(round % 3);
         None
     });
     let repetition = judged(&before, &after);
@@ -65,14 +65,14 @@ fn the_same_numbers_again_change_no_verdict() {
 
 /// FULL is four times slower in the first run, and twice as fast in this one.
 fn reversed() -> Run {
-    again(&study(), |block, arm, numbers| {
-        if arm == 1 {
+    again(&study(), |round, variant, numbers| {
+        if variant == 1 {
             numbers.committed *= 8;
             numbers.p50_ns /= 8;
         }
         // DELETE has almost no noise in this run.
-        if arm == 2 {
-            numbers.committed = 12_000 + u64::from(block);
+        if variant == 2 {
+            numbers.committed = 12_000 + u64::from(round);
         }
         None
     })
@@ -91,13 +91,13 @@ fn a_verdict_that_turned_into_its_opposite_is_called_reversed_and_stands_first()
 
 #[test]
 fn what_a_failure_takes_away_is_lost_with_its_reason_and_not_reversed() {
-    let after = again(&study(), |block, arm, _| {
-        (arm == 1 && block == 3).then_some(Gives::Failure(FailureKind::Runner, "it died"))
+    let after = again(&study(), |round, variant, _| {
+        (variant == 1 && round == 3).then_some(Gives::Failure(FailureKind::Runner, "it died"))
     });
     let repetition = judged(&common::study(), &after);
-    // Seven blocks are too few for the ratios of two arms in three metrics.
-    let of_arm = ["throughput", "p50", "cpu"].map(|metric| format!("sync/profile=wal-full {metric}"));
-    let lost = [&of_arm[0], &of_arm[1], &of_arm[2], "cheap", "free"];
+    // Seven rounds are too few for the ratios of two variants in three metrics.
+    let of_variant = ["throughput", "p50", "cpu"].map(|metric| format!("sync/profile=wal-full {metric}"));
+    let lost = [&of_variant[0], &of_variant[1], &of_variant[2], "cheap", "free"];
     assert_eq!(
         (repetition.count(Change::Reversed), of(&repetition, Change::Lost)),
         (0, lost.map(str::to_owned).to_vec())
@@ -109,8 +109,8 @@ fn what_a_failure_takes_away_is_lost_with_its_reason_and_not_reversed() {
 
 #[test]
 fn equivalent_and_slower_are_no_opposites() {
-    let after = again(&study(), |_, arm, numbers| {
-        if arm == 1 {
+    let after = again(&study(), |_, variant, numbers| {
+        if variant == 1 {
             numbers.cpu_ns = numbers.cpu_ns * 5 / 4;
         }
         None
@@ -134,10 +134,10 @@ fn runs_of_other_work_are_no_repetition_and_other_machines_are_said() {
     after.0.plan.study = "another".into();
     assert!(refused(&after).contains("one is of the study made-up, the other of another"));
     let mut after = common::study();
-    after.0.plan.arms.pop();
-    assert!(refused(&after).contains("do not have the same arms"));
+    after.0.plan.variants.pop();
+    assert!(refused(&after).contains("do not have the same variants"));
     let mut after = common::study();
-    after.0.plan.arms[1].trial.roles[0].workers = 9;
+    after.0.plan.variants[1].trial.roles[0].workers = 9;
     assert!(refused(&after).contains("sync/profile=wal-full is not the same work in both"));
     let mut after = common::study();
     after.0.plan.claims[0].at_least = Some(3.0);
@@ -163,5 +163,9 @@ fn a_server_of_another_version_is_another_build() {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].of == Unlike::Driver && found[0].to_string().contains("server postgres"), "{}", found[0]);
     }
-    assert_eq!(differences(&with(Server::Mariadb, record("MariaDB 10.11.19", false))), [], "the arms differ in that");
+    assert_eq!(
+        differences(&with(Server::Mariadb, record("MariaDB 10.11.19", false))),
+        [],
+        "the variants differ in that"
+    );
 }

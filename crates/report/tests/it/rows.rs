@@ -3,15 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::plan::{arm, empty, scenario, text};
+use crate::common::plan::{empty, scenario, text, variant};
 use litelab_model::Metric;
 use litelab_model::plan::Plan;
-use litelab_report::analysis::{ArmAnalysis, Values, compare, judged, pair, shared_confidence};
+use litelab_report::analysis::{Values, VariantAnalysis, compare, judged, pair, shared_confidence};
 use litelab_stats::{Confidence, Planner, Spread, Tolerance, Verdict};
 
 const EXPERIMENTS: u64 = 1000;
 
-/// Spread of ln(B/A) between blocks on a busy machine: throughput, p50 and CPU time.
+/// Spread of ln(B/A) between rounds on a busy machine: throughput, p50 and CPU time.
 const SPREADS: [f64; 3] = [0.2, 0.06, 0.04];
 
 /// SplitMix64 (Steele, Lea and Flood 2014). The sum of twelve uniform numbers is close enough to a normal distribution.
@@ -35,39 +35,39 @@ fn metrics() -> Vec<Metric> {
 }
 
 /// A baseline and `others`, which take `slower` times as long in every metric.
-fn arms(others: usize, blocks: u32, slower: f64, seed: u64) -> Vec<ArmAnalysis> {
-    let names = (0..=others).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
+fn variants(others: usize, rounds: u32, slower: f64, seed: u64) -> Vec<VariantAnalysis> {
+    let names = (0..=others).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
     let plan =
-        Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput"])], arms: names, ..empty() };
+        Plan { scenarios: vec![scenario("s", rounds, &["profile"], 0, &["throughput"])], variants: names, ..empty() };
     let mut noise = Noise(seed);
-    let of_arm = |index: usize| {
+    let of_variant = |index: usize| {
         let factor = if index == 0 { 1.0 } else { slower };
-        let mut analysis = ArmAnalysis::new(&plan, index).unwrap();
+        let mut analysis = VariantAnalysis::new(&plan, index).unwrap();
         for (metric, spread) in metrics().into_iter().zip(SPREADS) {
             let longer = if metric.measure.more_is_better() { 1.0 / factor } else { factor };
             let mut value = |_| longer * (spread / std::f64::consts::SQRT_2 * noise.normal()).exp();
-            analysis.metrics.insert(metric, Values::new((0..blocks).map(|block| (block, value(block))).collect()));
+            analysis.metrics.insert(metric, Values::new((0..rounds).map(|round| (round, value(round))).collect()));
         }
         analysis
     };
-    (0..=others).map(of_arm).collect()
+    (0..=others).map(of_variant).collect()
 }
 
 /// The verdict of each row of the report.
-fn rows(arms: &[ArmAnalysis]) -> Vec<Option<Verdict>> {
-    let others: Vec<&ArmAnalysis> = arms[1..].iter().collect();
-    let comparisons = compare(&arms[0], &others, &metrics(), Tolerance::DEFAULT);
+fn rows(variants: &[VariantAnalysis]) -> Vec<Option<Verdict>> {
+    let others: Vec<&VariantAnalysis> = variants[1..].iter().collect();
+    let comparisons = compare(&variants[0], &others, &metrics(), Tolerance::DEFAULT);
     comparisons.iter().map(|row| row.decided().map(|decided| decided.verdict)).collect()
 }
 
 /// The verdict of each row without the correction for several metrics.
-fn uncorrected(arms: &[ArmAnalysis]) -> Vec<Option<Verdict>> {
-    let alone = Confidence::P95.shared_by(arms.len() - 1).unwrap();
-    let row = |arm: &ArmAnalysis| {
-        let verdict = |metric: &Metric| pair(arm, &arms[0], metric, alone, Tolerance::DEFAULT).verdict;
+fn uncorrected(variants: &[VariantAnalysis]) -> Vec<Option<Verdict>> {
+    let alone = Confidence::P95.shared_by(variants.len() - 1).unwrap();
+    let row = |variant: &VariantAnalysis| {
+        let verdict = |metric: &Metric| pair(variant, &variants[0], metric, alone, Tolerance::DEFAULT).verdict;
         metrics().iter().map(verdict).find(|verdict| !matches!(verdict, Verdict::Inconclusive { .. }))
     };
-    arms[1..].iter().map(row).collect()
+    variants[1..].iter().map(row).collect()
 }
 
 fn differs(verdict: &Option<Verdict>) -> bool {
@@ -83,12 +83,12 @@ fn margin(share: f64) -> f64 {
 }
 
 #[test]
-fn identical_arms_are_told_apart_in_no_more_than_five_of_a_hundred_tables() {
-    for (others, blocks) in [(1, 10), (1, 20), (3, 12)] {
-        let wrong = share(|seed| rows(&arms(others, blocks, 1.0, seed)).iter().any(differs));
-        assert!(wrong <= 0.05 + margin(0.05), "{others} arms in {blocks} blocks: {wrong}");
+fn identical_variants_are_told_apart_in_no_more_than_five_of_a_hundred_tables() {
+    for (others, rounds) in [(1, 10), (1, 20), (3, 12)] {
+        let wrong = share(|seed| rows(&variants(others, rounds, 1.0, seed)).iter().any(differs));
+        assert!(wrong <= 0.05 + margin(0.05), "{others} variants in {rounds} rounds: {wrong}");
         assert!(wrong > 0.005, "a check that nothing could fail: {wrong}");
-        let without = share(|seed| uncorrected(&arms(others, blocks, 1.0, seed)).iter().any(differs));
+        let without = share(|seed| uncorrected(&variants(others, rounds, 1.0, seed)).iter().any(differs));
         assert!(without > 0.05 + margin(0.05), "three metrics at 5 % each went unnoticed: {without}");
     }
 }
@@ -99,15 +99,15 @@ fn a_tenth_slower_is_found_in_nine_of_ten_rows_with_the_blocks_planned_for_it() 
     for others in [1, 4] {
         let confidence = shared_confidence(others, &metrics());
         let planner = Planner::new(confidence, 0.9).unwrap();
-        let blocks = planner.total_for_tolerance(Spread::normal(sharpest), Tolerance::new(0.1).unwrap()).unwrap();
-        let found = share(|seed| rows(&arms(others, blocks, 1.1, seed))[0] == Some(Verdict::Slower));
-        assert!(found >= 0.9 - margin(0.9), "{others} arms in {blocks} blocks: {found}");
-        // The blocks that a report requests for its tolerance of 5 %, with a power of 80 %.
-        let blocks = Planner::new(confidence, 0.8)
+        let rounds = planner.total_for_tolerance(Spread::normal(sharpest), Tolerance::new(0.1).unwrap()).unwrap();
+        let found = share(|seed| rows(&variants(others, rounds, 1.1, seed))[0] == Some(Verdict::Slower));
+        assert!(found >= 0.9 - margin(0.9), "{others} variants in {rounds} rounds: {found}");
+        // The rounds that a report requests for its tolerance of 5 %, with a power of 80 %.
+        let rounds = Planner::new(confidence, 0.8)
             .unwrap()
             .total_for_tolerance(Spread::normal(sharpest), Tolerance::DEFAULT)
             .unwrap();
-        let found = share(|seed| rows(&arms(others, blocks, 1.1, seed))[0] == Some(Verdict::Slower));
-        assert!(found >= 0.9, "{others} arms in {blocks} blocks: {found}");
+        let found = share(|seed| rows(&variants(others, rounds, 1.1, seed))[0] == Some(Verdict::Slower));
+        assert!(found >= 0.9, "{others} variants in {rounds} rounds: {found}");
     }
 }

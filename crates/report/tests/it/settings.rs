@@ -1,27 +1,27 @@
-//! Columns of settings in which arms differ, without the settings of another kind of database.
+//! Columns of settings in which variants differ, without the settings of another kind of database.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::plan::{arm, empty, scenario, text};
+use crate::common::plan::{empty, scenario, text, variant};
 use crate::common::{Numbers, record};
 use litelab_model::Plan;
 use litelab_protocol::Dialect;
 use litelab_report::{Style, analyse, show};
 
-/// Titles of the first scenario's table, for two arms whose connections have different settings.
+/// Titles of the first scenario's table, for two variants whose connections have different settings.
 fn titles(dialects: [Dialect; 2]) -> String {
-    let mut arms = ["one", "two"].map(|name| arm(0, &[("driver", text(name))])).to_vec();
-    for (arm, dialect) in arms.iter_mut().zip(dialects) {
-        arm.dialect = dialect;
+    let mut variants = ["one", "two"].map(|name| variant(0, &[("driver", text(name))])).to_vec();
+    for (variant, dialect) in variants.iter_mut().zip(dialects) {
+        variant.dialect = dialect;
     }
-    let plan = Plan { scenarios: vec![scenario("s", 6, &["driver"], 0, &["p50"])], arms, ..empty() };
+    let plan = Plan { scenarios: vec![scenario("s", 6, &["driver"], 0, &["p50"])], variants, ..empty() };
     let directory = tempfile::tempdir().unwrap();
     let (file, info) = record(
         &directory.path().join("run.db"),
         &plan,
         |_| (),
-        |_, arm| {
-            let settings = vec![if arm == 0 { ("wal", 1) } else { ("delete", 2) }];
+        |_, variant| {
+            let settings = vec![if variant == 0 { ("wal", 1) } else { ("delete", 2) }];
             Some(Numbers { settings, ..Numbers::default() }.into())
         },
     );
@@ -30,7 +30,7 @@ fn titles(dialects: [Dialect; 2]) -> String {
 }
 
 #[test]
-fn two_arms_of_one_database_are_told_apart_by_their_settings() {
+fn two_variants_of_one_database_are_told_apart_by_their_settings() {
     let titles = titles([Dialect::Sqlite; 2]);
     assert!(titles.contains("journal_mode") && titles.contains("synchronous"), "{titles}");
     assert!(!titles.contains("cache_size"), "the same in both: {titles}");

@@ -25,8 +25,8 @@ fn a_narrow_terminal_loses_no_column() {
 fn a_wide_terminal_has_it_all_in_one_table() {
     let (info, analysis) = common::study();
     let text = show(&analysis, &info, Style { color: false, width: 240 });
-    let of_arm = |line: &&str| line.starts_with("  wal-full") && line.contains("k/s [") && line.contains("× [");
-    assert_eq!(text.lines().filter(of_arm).count(), 1);
+    let of_variant = |line: &&str| line.starts_with("  wal-full") && line.contains("k/s [") && line.contains("× [");
+    assert_eq!(text.lines().filter(of_variant).count(), 1);
     insta::assert_snapshot!("show-240", text);
 }
 

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
-use crate::common::plan::{arm, empty, metric, scenario, text};
+use crate::common::plan::{empty, metric, scenario, text, variant};
 use crate::common::{Gives, Numbers, record};
 use litelab_model::Server;
 use litelab_model::durability::Durability;
-use litelab_model::plan::{Arm, ClaimPlan, FindingPlan, FindingValuePlan, Plan};
+use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan, Variant};
 use litelab_model::study::Location;
 use litelab_protocol::Dialect;
 use litelab_record::RunInfo;
@@ -23,44 +23,45 @@ fn run(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, An
     (info, analysis)
 }
 
-/// A scenario of `arms` arms, judged by throughput.
-fn flat(arms: usize, blocks: u32) -> Plan {
-    let arms = (0..arms).map(|i| arm(0, &[("profile", text(&format!("p{i}")))])).collect();
-    Plan { scenarios: vec![scenario("s", blocks, &["profile"], 0, &["throughput"])], arms, ..empty() }
+/// A scenario of `variants` variants, judged by throughput.
+fn flat(variants: usize, rounds: u32) -> Plan {
+    let variants = (0..variants).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
+    Plan { scenarios: vec![scenario("s", rounds, &["profile"], 0, &["throughput"])], variants, ..empty() }
 }
 
-fn claim(arm: usize, against: Option<usize>, of: &str, at_least: Option<f64>, at_most: Option<f64>) -> ClaimPlan {
+fn claim(variant: usize, against: Option<usize>, of: &str, at_least: Option<f64>, at_most: Option<f64>) -> ClaimPlan {
     ClaimPlan {
         name: "c".into(),
         text: "A claim.".into(),
         published: String::new(),
         note: String::new(),
         metric: metric(of),
-        arm,
+        variant,
         against,
         at_least,
         at_most,
     }
 }
 
-/// Disturbance of each block, far larger than any difference between arms.
-fn storm(block: u32) -> f64 {
-    [1.0, 0.3, 1.9, 0.8, 1.2, 0.5, 1.5, 0.9, 1.1, 0.7][block as usize % 10]
+/// Disturbance of each round, far larger than any difference between variants.
+fn storm(round: u32) -> f64 {
+    [1.0, 0.3, 1.9, 0.8, 1.2, 0.5, 1.5, 0.9, 1.1, 0.7][round as usize % 10]
 }
 
 fn throughput(committed: f64) -> Option<Gives> {
     Some(Numbers { committed: committed as u64, ..Numbers::default() }.into())
 }
 
-/// The intervals of the other arms are as narrow as without it.
+/// The intervals of the other variants are as narrow as without it.
 #[test]
-fn an_arm_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correction() {
+fn an_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correction() {
     let broken = || Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 1"));
-    let trial = |block, arm| if arm == 2 { broken() } else { throughput(1e6 * storm(block) * [1.0, 1.1][arm]) };
+    let trial =
+        |round, variant| if variant == 2 { broken() } else { throughput(1e6 * storm(round) * [1.0, 1.1][variant]) };
     let (info, analysis) = run(&flat(3, 12), trial);
-    let (_, without) = run(&flat(2, 12), |block, arm| throughput(1e6 * storm(block) * [1.0, 1.1][arm]));
+    let (_, without) = run(&flat(2, 12), |round, variant| throughput(1e6 * storm(round) * [1.0, 1.1][variant]));
     let scenario = &analysis.scenarios[0];
-    assert_eq!(scenario.comparisons.iter().map(|c| c.arm).collect::<Vec<_>>(), [1]);
+    assert_eq!(scenario.comparisons.iter().map(|c| c.variant).collect::<Vec<_>>(), [1]);
     assert_eq!(scenario.confidence, without.scenarios[0].confidence);
     assert_eq!(scenario.comparisons[0].metrics, without.scenarios[0].comparisons[0].metrics);
     let shown = show(&analysis, &info, Style { color: false, width: 200 });
@@ -68,7 +69,7 @@ fn an_arm_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correctio
     let row = shown.lines().find(|line| line.trim_start().starts_with("p2 ")).unwrap();
     assert!(!row.contains('~'), "{row}");
     // Without measurements of the baseline there are no comparisons.
-    let (info, analysis) = run(&flat(3, 12), |_, arm| if arm == 0 { broken() } else { throughput(1e6) });
+    let (info, analysis) = run(&flat(3, 12), |_, variant| if variant == 0 { broken() } else { throughput(1e6) });
     assert_eq!(analysis.scenarios[0].comparisons, []);
     let shown = show(&analysis, &info, Style { color: false, width: 200 });
     assert!(shown.contains("nothing is compared, for all trials of the baseline failed"), "{shown}");
@@ -76,21 +77,21 @@ fn an_arm_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correctio
 
 #[test]
 fn what_a_block_has_in_common_cancels() {
-    let (_, analysis) = run(&flat(2, 8), |block, arm| throughput(1e6 * storm(block) * [1.0, 1.1][arm]));
+    let (_, analysis) = run(&flat(2, 8), |round, variant| throughput(1e6 * storm(round) * [1.0, 1.1][variant]));
     let first = &analysis.scenarios[0].comparisons[0].metrics[0];
     assert_eq!(first.verdict, Verdict::Faster);
     let ratio = first.ratio.as_ref().unwrap().ratio;
     assert!((ratio.value - 1.1).abs() < 1e-4, "{ratio:?}");
     // The medians alone do not show the difference.
-    let [a, b] = [0, 1].map(|i| *analysis.arms[i].estimate(&metric("throughput")).unwrap());
+    let [a, b] = [0, 1].map(|i| *analysis.variants[i].estimate(&metric("throughput")).unwrap());
     assert!(a.high() > b.low());
 }
 
 #[test]
-fn equal_arms_are_equivalent_and_noisy_ones_inconclusive() {
-    let (_, analysis) = run(&flat(3, 8), |block, arm| {
-        let own = if arm == 2 { [1.3, 0.8][block as usize % 2] } else { 1.0 + f64::from(block % 3) * 1e-3 };
-        throughput(1e6 * storm(block) * own)
+fn equal_variants_are_equivalent_and_noisy_ones_inconclusive() {
+    let (_, analysis) = run(&flat(3, 8), |round, variant| {
+        let own = if variant == 2 { [1.3, 0.8][round as usize % 2] } else { 1.0 + f64::from(round % 3) * 1e-3 };
+        throughput(1e6 * storm(round) * own)
     });
     let verdicts: Vec<Verdict> = analysis.scenarios[0].comparisons.iter().map(|c| c.metrics[0].verdict).collect();
     assert_eq!(verdicts[0], Verdict::Equivalent);
@@ -111,8 +112,8 @@ fn p50_decides_where_throughput_does_not_and_it_is_said() {
 
 #[test]
 fn more_comparisons_ask_for_more_confidence() {
-    let (_, two) = run(&flat(2, 7), |_, arm| throughput(1e6 * [1.0, 2.0][arm]));
-    let (_, nine) = run(&flat(9, 6), |_, arm| throughput(if arm == 0 { 1e6 } else { 2e6 }));
+    let (_, two) = run(&flat(2, 7), |_, variant| throughput(1e6 * [1.0, 2.0][variant]));
+    let (_, nine) = run(&flat(9, 6), |_, variant| throughput(if variant == 0 { 1e6 } else { 2e6 }));
     assert!((two.scenarios[0].confidence - (1.0 - 0.05 / 3.0)).abs() < 1e-12, "three metrics decide");
     assert_eq!(two.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
     assert!((nine.scenarios[0].confidence - (1.0 - 0.05 / 24.0)).abs() < 1e-12);
@@ -124,9 +125,9 @@ fn more_comparisons_ask_for_more_confidence() {
 
 #[test]
 fn too_few_blocks_have_no_ratio() {
-    let (info, analysis) = run(&flat(2, 5), |_, arm| throughput(1e6 * [1.0, 3.0][arm]));
+    let (info, analysis) = run(&flat(2, 5), |_, variant| throughput(1e6 * [1.0, 3.0][variant]));
     let text = show(&analysis, &info, Style::PLAIN);
-    assert!(text.contains("needs ≥ 7 blocks") && !text.contains('×'), "{text}");
+    assert!(text.contains("needs ≥ 7 rounds") && !text.contains('×'), "{text}");
 }
 
 #[test]
@@ -134,18 +135,19 @@ fn a_twin_that_differs_is_told() {
     let plan = || {
         let twin = [("profile", text("p0")), ("aa", text("twin"))];
         let mut plan = flat(2, 8);
-        plan.arms.push(arm(0, &twin));
+        plan.variants.push(variant(0, &twin));
         plan
     };
     let noise = |twin: fn(u32) -> f64| {
-        let (info, analysis) =
-            run(&plan(), |block, arm| throughput(1e6 * storm(block) * if arm == 2 { twin(block) } else { 1.0 }));
+        let (info, analysis) = run(&plan(), |round, variant| {
+            throughput(1e6 * storm(round) * if variant == 2 { twin(round) } else { 1.0 })
+        });
         (analysis.scenarios[0].aa[0].noise, show(&analysis, &info, Style { color: false, width: 300 }))
     };
-    let (quiet, text) = noise(|block| 1.0 + f64::from(block % 2) * 1e-3);
+    let (quiet, text) = noise(|round| 1.0 + f64::from(round % 2) * 1e-3);
     assert_eq!(quiet, Noise::Quiet);
     assert!(!text.contains("too noisy"));
-    let (wide, text) = noise(|block| [1.2, 0.8][block as usize % 2]);
+    let (wide, text) = noise(|round| [1.2, 0.8][round as usize % 2]);
     assert_eq!(wide, Noise::Wide);
     assert!(text.contains("environment too noisy for 5 %"));
     let (wrong, text) = noise(|_| 1.02);
@@ -161,7 +163,7 @@ fn a_twin_that_differs_is_told() {
 fn claims_about_ratios_values_and_zero() {
     let judge = |claim: ClaimPlan| {
         let plan = Plan { claims: vec![claim], ..flat(2, 8) };
-        let (_, analysis) = run(&plan, |block, arm| throughput(1e6 * storm(block) * [1.0, 0.5][arm]));
+        let (_, analysis) = run(&plan, |round, variant| throughput(1e6 * storm(round) * [1.0, 0.5][variant]));
         let result = analysis.claims.into_iter().next().unwrap();
         (result.verdict, result.reason)
     };
@@ -176,8 +178,8 @@ fn claims_about_ratios_values_and_zero() {
     let (open, reason) = judge(claim(0, None, "throughput", Some(1e6), None));
     assert!(matches!(open, ClaimVerdict::Inconclusive { .. }) && reason.is_none());
     let (open, reason) = judge(claim(0, Some(1), "failed", Some(1.0), None));
-    assert!(matches!(open, ClaimVerdict::Inconclusive { blocks_needed: None }));
-    assert!(reason.unwrap().contains("0 of 8100000 against 0 of 4050000 happened in too few blocks"));
+    assert!(matches!(open, ClaimVerdict::Inconclusive { rounds_needed: None }));
+    assert!(reason.unwrap().contains("0 of 8100000 against 0 of 4050000 happened in too few rounds"));
     let (_, reason) = judge(claim(0, None, "lag_p99", Some(1.0), None));
     assert_eq!(reason.as_deref(), Some("no trial of s/profile=p0 has a lag_p99"));
 }
@@ -185,13 +187,13 @@ fn claims_about_ratios_values_and_zero() {
 #[test]
 fn one_failed_trial_leaves_a_claim_open() {
     let plan = Plan { claims: vec![claim(0, Some(1), "throughput", Some(1.5), None)], ..flat(2, 8) };
-    let trial = |block, arm| match (block, arm) {
+    let trial = |round, variant| match (round, variant) {
         (3, 1) => Some(Gives::Failure(FailureKind::Runner, "it \u{1b}[31mdied")),
-        _ => throughput([2e6, 1e6][arm]),
+        _ => throughput([2e6, 1e6][variant]),
     };
     let (info, analysis) = run(&plan, trial);
     let claim = &analysis.claims[0];
-    assert_eq!(claim.verdict, ClaimVerdict::Inconclusive { blocks_needed: None });
+    assert_eq!(claim.verdict, ClaimVerdict::Inconclusive { rounds_needed: None });
     assert!(matches!(claim.measured, Measured::Ratio(paired) if paired.ratio.n == 7));
     assert!(claim.reason.as_ref().unwrap().starts_with("1 of 8 trials of s/profile=p1 failed"));
     let text = show(&analysis, &info, Style::PLAIN);
@@ -200,47 +202,49 @@ fn one_failed_trial_leaves_a_claim_open() {
 }
 
 #[test]
-fn a_skipped_arm_is_a_line_with_its_reason_and_no_member_of_the_family() {
+fn a_skipped_variant_is_a_line_with_its_reason_and_no_member_of_the_family() {
     let mut plan = flat(3, 6);
-    plan.arms[2].skipped = Some("runner `go` is not built".into());
-    let (info, analysis) = run(&plan, |_, arm| (arm != 2).then(|| throughput(1e6 * [1.0, 2.0][arm])).flatten());
+    plan.variants[2].skipped = Some("runner `go` is not built".into());
+    let (info, analysis) =
+        run(&plan, |_, variant| (variant != 2).then(|| throughput(1e6 * [1.0, 2.0][variant])).flatten());
     assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
     assert!((analysis.scenarios[0].confidence - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
     let text = show(&analysis, &info, Style::PLAIN);
-    assert!(text.contains("– 1 arm skipped: runner `go` is not built"), "{text}");
-    assert!(text.contains("6 of 6 blocks · 1 of 3 arms skipped · baseline profile=p0"), "{text}");
+    assert!(text.contains("– 1 variant skipped: runner `go` is not built"), "{text}");
+    assert!(text.contains("6 of 6 rounds · 1 of 3 variants skipped · baseline profile=p0"), "{text}");
     assert_eq!(text.matches("not built").count(), 1, "{text}");
     assert!(!text.lines().any(|line| line.trim_start().starts_with("p2")), "{text}");
 }
 
 #[test]
 fn durability_is_what_the_worst_connection_reported() {
-    let rung = |location, settings: Vec<(&'static str, i64)>| {
+    let level = |location, settings: Vec<(&'static str, i64)>| {
         let mut plan = flat(1, 6);
-        plan.arms[0] = Arm { location, ..plan.arms[0].clone() };
+        plan.variants[0] = Variant { location, ..plan.variants[0].clone() };
         let (_, analysis) =
             run(&plan, |_, _| Some(Numbers { settings: settings.clone(), ..Numbers::default() }.into()));
-        (analysis.arms[0].durability, analysis.arms[0].caveat.is_some())
+        (analysis.variants[0].durability, analysis.variants[0].caveat.is_some())
     };
-    assert_eq!(rung(Location::File, vec![("wal", 2), ("wal", 1)]), (Some(Durability::D2), false));
-    assert_eq!(rung(Location::File, vec![("wal", 2), ("wal", 2)]), (Some(Durability::D4), false));
-    assert_eq!(rung(Location::File, vec![("delete", 1)]), (Some(Durability::D1), true));
-    assert_eq!(rung(Location::File, vec![("memory", 2)]), (Some(Durability::D0), false));
-    assert_eq!(rung(Location::Memory, vec![("wal", 2)]), (Some(Durability::Volatile), false));
-    assert_eq!(rung(Location::File, vec![]), (None, false));
-    assert_eq!(rung(Location::File, vec![("wal", 2), ("nonsense", 2)]), (None, false));
+    assert_eq!(level(Location::File, vec![("wal", 2), ("wal", 1)]), (Some(Durability::D2), false));
+    assert_eq!(level(Location::File, vec![("wal", 2), ("wal", 2)]), (Some(Durability::D4), false));
+    assert_eq!(level(Location::File, vec![("delete", 1)]), (Some(Durability::D1), true));
+    assert_eq!(level(Location::File, vec![("memory", 2)]), (Some(Durability::D0), false));
+    assert_eq!(level(Location::Memory, vec![("wal", 2)]), (Some(Durability::Volatile), false));
+    assert_eq!(level(Location::File, vec![]), (None, false));
+    assert_eq!(level(Location::File, vec![("wal", 2), ("nonsense", 2)]), (None, false));
 }
 
 #[test]
-fn an_arm_on_a_server_says_what_was_not_seen_of_it() {
+fn an_variant_on_a_server_says_what_was_not_seen_of_it() {
     let mut plan = flat(2, 6);
-    (plan.arms[0].dialect, plan.arms[0].server) = (Dialect::Postgres, Some(Server::Postgres));
-    let (_, analysis) = run(&plan, |_, arm| Some(Numbers { on_server: arm == 0, ..Numbers::default() }.into()));
-    let notes = |arm: usize| analysis.arms[arm].notes.iter().filter(|n| n.contains("the runner's alone")).count();
+    (plan.variants[0].dialect, plan.variants[0].server) = (Dialect::Postgres, Some(Server::Postgres));
+    let (_, analysis) = run(&plan, |_, variant| Some(Numbers { on_server: variant == 0, ..Numbers::default() }.into()));
+    let notes =
+        |variant: usize| analysis.variants[variant].notes.iter().filter(|n| n.contains("the runner's alone")).count();
     assert_eq!((notes(0), notes(1)), (1, 0));
     // SQLite's journal mode and synchronous level have no meaning for a server.
-    assert_eq!(analysis.arms[0].durability, None);
-    assert!(analysis.arms[1].durability.is_some());
+    assert_eq!(analysis.variants[0].durability, None);
+    assert!(analysis.variants[1].durability.is_some());
 }
 
 #[test]
@@ -252,13 +256,13 @@ fn findings_carry_intervals_and_name_what_is_not_told_apart() {
 }
 
 #[test]
-fn a_faster_arm_that_keeps_less_is_said_to_and_is_not_green() {
-    let numbers = |arm: usize| Numbers {
-        committed: [1_000_000, 2_000_000][arm],
-        settings: vec![("wal", [2, 1][arm])],
+fn a_faster_variant_that_keeps_less_is_said_to_and_is_not_green() {
+    let numbers = |variant: usize| Numbers {
+        committed: [1_000_000, 2_000_000][variant],
+        settings: vec![("wal", [2, 1][variant])],
         ..Numbers::default()
     };
-    let (info, analysis) = run(&flat(2, 8), |_, arm| Some(numbers(arm).into()));
+    let (info, analysis) = run(&flat(2, 8), |_, variant| Some(numbers(variant).into()));
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
     let text = show(&analysis, &info, Style { color: true, width: 300 });
     let row = text.lines().find(|line| line.contains("▲ faster")).unwrap();
@@ -271,26 +275,30 @@ fn a_faster_arm_that_keeps_less_is_said_to_and_is_not_green() {
 #[test]
 fn the_best_is_not_set_beside_its_own_name() {
     let among =
-        FindingValuePlan::Best { metric: metric("throughput"), arms: vec![0, 1, 2], dimension: "profile".into() };
+        FindingValuePlan::Best { metric: metric("throughput"), variants: vec![0, 1, 2], dimension: "profile".into() };
     let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
     let mut plan = Plan { findings: vec![finding], ..flat(3, 8) };
-    // Two arms of one profile, which differ in another dimension.
+    // Two variants of one profile, which differ in another dimension.
     let text = |text: &str| litelab_model::Scalar::Text(text.into());
-    plan.arms[1].dimensions.insert("profile".into(), text("p0"));
-    plan.arms[1].dimensions.insert("access".into(), text("shared"));
-    let trial = |block: u32, arm| throughput(1e6 + f64::from((block * 7 + [0, 3, 5][arm]) % 8));
+    plan.variants[1].dimensions.insert("profile".into(), text("p0"));
+    plan.variants[1].dimensions.insert("sharing".into(), text("one-connection"));
+    let trial = |round: u32, variant| throughput(1e6 + f64::from((round * 7 + [0, 3, 5][variant]) % 8));
     assert_eq!(run(&plan, trial).1.findings[0], "p0 (not told apart from p2)");
 }
 
 #[test]
 fn the_best_is_told_apart_where_it_has_no_ratio() {
-    let among = FindingValuePlan::Best { metric: metric("wal_peak"), arms: vec![0, 1], dimension: "profile".into() };
+    let among =
+        FindingValuePlan::Best { metric: metric("wal_peak"), variants: vec![0, 1], dimension: "profile".into() };
     let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
     let plan = Plan { findings: vec![finding], ..flat(2, 8) };
     let best = |peak: fn(u32, usize) -> u64| {
-        let trial = |block, arm| Some(Numbers { wal_peak: peak(block, arm), ..Numbers::default() }.into());
+        let trial = |round, variant| Some(Numbers { wal_peak: peak(round, variant), ..Numbers::default() }.into());
         run(&plan, trial).1.findings[0].clone()
     };
-    assert_eq!(best(|_, arm| [0, 4 << 20][arm]), "p0");
-    assert_eq!(best(|block, arm| u64::from(block % 2) * [1 << 20, 4 << 20][arm]), "p0 (not told apart from p1)");
+    assert_eq!(best(|_, variant| [0, 4 << 20][variant]), "p0");
+    assert_eq!(
+        best(|round, variant| u64::from(round % 2) * [1 << 20, 4 << 20][variant]),
+        "p0 (not told apart from p1)"
+    );
 }

@@ -1,7 +1,7 @@
 //! Output of the runner: its description, its connections, and its refusals.
 
 use crate::common::*;
-use litelab_protocol::{Begin, Description, Fetch, Inspect, Inspection, Line, Until, VERSION, Value, Work};
+use litelab_protocol::{Begin, Description, Fetch, Inspect, Inspection, Message, Until, VERSION, Value, Work};
 use serde_json::json;
 
 #[test]
@@ -15,10 +15,10 @@ fn describe_names_the_builds() {
     let sqlite = driver.sqlite.as_ref().expect("build");
     assert_eq!(sqlite.version, rusqlite::version());
     assert!(sqlite.source_id.starts_with("20") && !sqlite.compile_options.is_empty());
-    assert!(driver.accesses.contains(&"group-commit".into()));
+    assert!(driver.sharings.contains(&"group-commit".into()));
     let c = &description.drivers[2];
     assert_eq!((&c.version, &c.sqlite), (&sqlite.version, &driver.sqlite));
-    assert!(!c.accesses.contains(&"group-commit".into()));
+    assert!(!c.sharings.contains(&"group-commit".into()));
     let names: Vec<_> = description.drivers.iter().map(|driver| driver.name.as_str()).collect();
     assert_eq!(names, ["rusqlite", "async-sqlite", "c", "noop"]);
     assert!(description.drivers.iter().all(|driver| driver.sqlite.is_some() == (driver.name != "noop")));
@@ -75,7 +75,7 @@ fn input_that_ends_before_go_runs_nothing() {
         trial("rusqlite", vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
     let output = RUNNER.run_without_go(&trial);
     assert_eq!(output.status.code(), Some(0));
-    assert!(matches!(lines(&output)[..], [Line::Ready(_)]));
+    assert!(matches!(lines(&output)[..], [Message::Ready(_)]));
     assert_eq!(scratch.number("SELECT count(*) FROM t"), 0);
     let output = RUNNER.verb("run", "");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::*;
-use litelab_protocol::{Access, Begin, Fetch, Operation, Prepare, Retry, Source, Trial};
+use litelab_protocol::{Begin, Fetch, Operation, Prepare, Retry, Sharing, Source, Trial};
 
 fn no_wait(trial: &mut Trial) {
     trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
@@ -160,7 +160,7 @@ fn without_a_row_it_is_empty(driver: &str) {
         let note = transaction("note", begin, vec![param("id", Source::Yielded { name: "id".into() })], note);
         let mut trial =
             trial(driver, vec![scratch.database()], vec![take, note], vec![role("w", 1, &[0, 1], count(10))]);
-        trial.access = Access::Shared;
+        trial.sharing = Sharing::OneConnection;
         let outcome = run(&trial);
         let take = outcome.operation("w", "take");
         // Three pairs; then only the first step, because a transaction that ends empty restarts the cycle.

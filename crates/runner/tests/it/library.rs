@@ -6,7 +6,11 @@ use litelab_protocol::Executor;
 
 const LIBRARIES: Libraries = Libraries(
     Program(env!("CARGO_BIN_EXE_litelab-runner-rusqlite")),
-    &[("async-sqlite", Executor::Dedicated, &["per-worker", "shared", "pool", "write-lock", "split"])],
+    &[(
+        "async-sqlite",
+        Executor::Dedicated,
+        &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"],
+    )],
 );
 
 litelab_harness::library_tests!(LIBRARIES);

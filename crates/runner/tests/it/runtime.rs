@@ -1,7 +1,7 @@
 //! An asynchronous program on real files: several databases, each with readers and a slow writer.
 
 use crate::common::*;
-use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Trial, Until};
+use litelab_protocol::{Begin, Database, Executor, Fetch, Sharing, Trial, Until};
 
 const MS: u64 = 1_000_000;
 
@@ -32,7 +32,7 @@ fn a_read_beside_a_long_write_takes_what_a_read_takes() {
     let scratches = [Scratch::new(), Scratch::new(), Scratch::new()];
     scratches.iter().for_each(|scratch| scratch.fill(100));
     let mut trial = long_writes(scratches.iter().map(Scratch::database).collect(), 1_000);
-    trial.access = Access::Split { readers: 3 };
+    trial.sharing = Sharing::WriterReaders { readers: 3 };
     // A read that waited for the write would take half of it; a read takes microseconds.
     for executor in [Executor::Dedicated, Executor::Offload] {
         trial.executor = executor;
@@ -60,7 +60,7 @@ fn a_read_on_the_writers_connection_waits_for_the_write() {
         };
         let mut trial = long_writes(vec![memory("one"), memory("two")], 300);
         trial.connection.settings.clear();
-        (trial.executor, trial.access) = (executor, Access::Shared);
+        (trial.executor, trial.sharing) = (executor, Sharing::OneConnection);
         tries(|_| {
             let (read, late) = slowest(&trial);
             let apart = (200 * MS..600 * MS).contains(&read) && late < 150 * MS;

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Access, Begin, Fetch, Load, Prepare, Source, Until, Work};
+use litelab_protocol::{Begin, Fetch, Load, Prepare, Sharing, Source, Until, Work};
 use rusqlite::types::Value as Any;
 use serde_json::json;
 
@@ -76,7 +76,9 @@ fn what_is_bound_stays_while_the_same_is_yielded(driver: &str) {
 /// A virtual table has statements of its own on the connection, and finalizes them itself when the connection is
 /// closed: a driver that finalizes every statement of `sqlite3_next_stmt` frees them twice.
 fn virtual_tables_outlive_the_statements(driver: &str) {
-    for (prepare, access) in [(Prepare::Once, Access::PerWorker), (Prepare::Each, Access::Pool { connections: 2 })] {
+    for (prepare, sharing) in
+        [(Prepare::Once, Sharing::OwnConnection), (Prepare::Each, Sharing::Pool { connections: 2 })]
+    {
         let scratch = Scratch::new();
         scratch
             .run("CREATE VIRTUAL TABLE words USING fts5(text); CREATE VIRTUAL TABLE boxes USING rtree(id, low, high)");
@@ -89,7 +91,7 @@ fn virtual_tables_outlive_the_statements(driver: &str) {
         let params = vec![param("id", Source::Sequence { start: 1, step: 1 })];
         let all = vec![transaction("all", Begin::Immediate, params, statements)];
         let mut trial = trial(driver, vec![scratch.database()], all, vec![role("w", 1, &[0], count(40))]);
-        (trial.prepare, trial.access) = (prepare, access);
+        (trial.prepare, trial.sharing) = (prepare, sharing);
         assert_eq!(run(&trial).only().committed, 40);
         assert_eq!(scratch.number("SELECT count(*) FROM words WHERE words MATCH 'all'"), 40);
         assert_eq!(scratch.number("SELECT count(*) FROM boxes WHERE rtreecheck('boxes') = 'ok'"), 40);
@@ -184,7 +186,7 @@ fn only_changes_are_counted_of_writes(driver: &str) {
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_grow_with_the_operations() {
-    use litelab_protocol::Line;
+    use litelab_protocol::Message;
     use std::io::{BufRead, BufReader, Write};
 
     let scratch = Scratch::new();
@@ -203,7 +205,7 @@ fn memory_does_not_grow_with_the_operations() {
         child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
         let mut done = 0;
         for line in BufReader::new(child.stdout.take().expect("stdout")).lines() {
-            let Ok(Line::Tick(tick)) = serde_json::from_str(&line.expect("line")) else { continue };
+            let Ok(Message::Tick(tick)) = serde_json::from_str(&line.expect("line")) else { continue };
             done += tick.counts.iter().filter(|c| c.role == "r").map(|c| c.committed).sum::<u64>();
             if done == operations {
                 break;

@@ -23,7 +23,7 @@ const PROBES: usize = 2;
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Handle of a connection, for the thread that uses it.
-pub(super) struct Line {
+pub(super) struct ConnectionHandle {
     /// URL of the connected host alone.
     url: Url,
     timeout: Duration,
@@ -32,7 +32,7 @@ pub(super) struct Line {
     ended: Receiver<()>,
 }
 
-impl Line {
+impl ConnectionHandle {
     /// Connects to the first host of a URL that answers within `timeout`. After a later silence of twice that time,
     /// [`Self::ask`] checks whether the server is alive.
     pub fn open(url: &Url, timeout: Duration) -> Result<Self, ServersError> {
@@ -81,7 +81,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for ConnectionHandle {
     /// Waits until the connection is closed, so that the server has seen its end, unless the server does not answer.
     fn drop(&mut self) {
         if self.jobs.take().is_some() {

@@ -8,7 +8,7 @@ use litelab_protocol::{Dialect, sql};
 use crate::ServersError;
 use cell::Cell;
 use connect::Connection;
-use line::Line;
+use line::ConnectionHandle;
 use tuple::Tuple;
 
 mod cell;
@@ -56,7 +56,7 @@ fn fit(rows: &[Vec<Value>]) -> bool {
 pub struct Admin {
     url: Url,
     timeout: Duration,
-    line: Box<Line>,
+    line: Box<ConnectionHandle>,
     /// Schema in which unqualified names are currently resolved.
     inside: Option<String>,
 }
@@ -87,7 +87,7 @@ impl Admin {
     }
 
     fn of(url: Url, timeout: Duration) -> Result<Self, ServersError> {
-        let line = Box::new(Line::open(&url, timeout)?);
+        let line = Box::new(ConnectionHandle::open(&url, timeout)?);
         Ok(Self { url, timeout, line, inside: None })
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::place::Place;
+use super::place::InstanceFiles;
 use super::state::Node;
 use crate::{Kind, ServersError};
 
@@ -15,13 +15,13 @@ pub(super) const SIGNAL: &str = "TERM";
 /// Ports of a node: clients, group communication, incremental state transfer, full state transfer.
 pub(super) const PORTS: usize = 4;
 
-fn configuration(place: &Place, node: usize) -> PathBuf {
+fn configuration(place: &InstanceFiles, node: usize) -> PathBuf {
     place.node(node).join("my.cnf")
 }
 
 /// Arguments of the program that creates the data directory of the first node; the files it needs are written here. The
 /// other nodes of a cluster receive their data from the first one.
-pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
+pub(super) fn installation(place: &InstanceFiles) -> Result<Vec<String>, ServersError> {
     let users = place.secret();
     // Only litelab may connect: the default would let root connect from loopback without a password.
     let sql = format!(
@@ -45,7 +45,7 @@ pub(super) fn installation(place: &Place) -> Result<Vec<String>, ServersError> {
     ])
 }
 
-fn single(place: &Place, node: usize) -> String {
+fn single(place: &InstanceFiles, node: usize) -> String {
     let (data, tmp) = (place.data(node), place.node(node).join("tmp"));
     // Quoted, because a path may contain blanks and `#`. No socket: clients connect by loopback only, and the path of a
     // socket must be shorter than that of a folder may be.
@@ -58,7 +58,7 @@ fn single(place: &Place, node: usize) -> String {
 }
 
 /// Writes a node's configuration.
-pub(super) fn configure(place: &Place, nodes: &[Node], node: usize) -> Result<(), ServersError> {
+pub(super) fn configure(place: &InstanceFiles, nodes: &[Node], node: usize) -> Result<(), ServersError> {
     let ports = &nodes[node].ports;
     let mut text = format!("{}port = {}\n", single(place, node), ports[0]);
     if let Some(library) = &place.binaries.galera {
@@ -82,7 +82,7 @@ pub(super) fn configure(place: &Place, nodes: &[Node], node: usize) -> Result<()
 }
 
 /// Arguments of a node's server. With `first` it founds the cluster, otherwise it joins it.
-pub(super) fn arguments(place: &Place, node: usize, first: bool) -> Vec<String> {
+pub(super) fn arguments(place: &InstanceFiles, node: usize, first: bool) -> Vec<String> {
     let mut arguments = vec![format!("--defaults-file={}", configuration(place, node).display())];
     if first && place.kind == Kind::Galera {
         arguments.push("--wsrep-new-cluster".into());
@@ -95,7 +95,7 @@ pub(super) fn arguments(place: &Place, node: usize, first: bool) -> Vec<String> 
 ///
 /// With its position, a node that was killed receives only the transactions that it missed, and a full copy only if the
 /// other nodes no longer have these. Debian's unit files do the same at every start.
-pub(super) fn recovery(place: &Place, node: usize) -> Option<Vec<String>> {
+pub(super) fn recovery(place: &InstanceFiles, node: usize) -> Option<Vec<String>> {
     let killed = place.kind == Kind::Galera && place.data(node).join("grastate.dat").exists();
     killed.then(|| {
         let mut arguments = arguments(place, node, false);

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::{Admin, Kind, ServersError};
 use guard::Guard;
-use place::Place;
+use place::InstanceFiles;
 
 mod account;
 pub mod binaries;
@@ -47,7 +47,7 @@ pub struct Options<'a> {
 /// process, for any reason.
 #[derive(Debug)]
 pub struct Instance {
-    place: Place,
+    place: InstanceFiles,
     state: State,
     /// Child processes to reap, one per node.
     children: Vec<Option<Child>>,
@@ -75,7 +75,7 @@ impl Instance {
     /// # Errors
     /// As [`Self::start`], and [`ServersError::Interrupted`].
     pub fn start_with(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Self, ServersError> {
-        let place = Place::make(kind, folder)?;
+        let place = InstanceFiles::make(kind, folder)?;
         let per_node = if kind == Kind::Galera { mariadb::PORTS } else { 1 };
         let ports = ports::free(per_node * kind.nodes() as usize, options.port)?;
         let nodes: Vec<Node> =

@@ -21,7 +21,7 @@ const GATE: &str = "read -r go && exec \"$@\" </dev/null";
 
 /// Folder, account and programs of a server.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct InstanceFiles {
     pub kind: Kind,
     pub folder: PathBuf,
     pub binaries: Binaries,
@@ -30,7 +30,7 @@ pub(super) struct Place {
     pub password: String,
 }
 
-impl Place {
+impl InstanceFiles {
     /// Creates the folder, which must be empty or absent.
     pub fn make(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
         let binaries = binaries::find(kind)?;
@@ -202,7 +202,7 @@ fn password() -> Result<String, ServersError> {
 }
 
 /// Claims a folder by writing its first state; only one program can succeed.
-pub(super) fn claim(place: &Place, state: &State) -> Result<(), ServersError> {
+pub(super) fn claim(place: &InstanceFiles, state: &State) -> Result<(), ServersError> {
     let ignore = place.folder.join(".gitignore");
     match File::options().write(true).create_new(true).open(&ignore) {
         // Ignores the whole folder, including this file.

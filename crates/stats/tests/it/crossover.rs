@@ -3,18 +3,18 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::simulate::{Host, Noise, covers, holds_level, share};
-use litelab_stats::{Better, Confidence, Crossover, Place, Reach};
+use litelab_stats::{Better, Confidence, Crossover, CrossoverPosition, Reach};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
 const LEVELS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 const RUNS: u32 = 300;
 
-/// Blocks of a host on which the log-ratio of the other arm to the base is `truth` at each level.
-fn blocks(host: Host, n: u32, truth: &[f64], seed: u64) -> Vec<Vec<(f64, f64)>> {
+/// Rounds of a host on which the log-ratio of the other variant to the base is `truth` at each level.
+fn rounds(host: Host, n: u32, truth: &[f64], seed: u64) -> Vec<Vec<(f64, f64)>> {
     let mut rng = Pcg64::seed_from_u64(seed ^ 0xC0DE);
     let one = |_| {
-        let common = host.block * host.noise.draw(&mut rng);
+        let common = host.round * host.noise.draw(&mut rng);
         let mut trial = || (common + host.trial * host.noise.draw(&mut rng)).exp();
         truth.iter().map(|d| (trial(), trial() * d.exp())).collect()
     };
@@ -22,15 +22,15 @@ fn blocks(host: Host, n: u32, truth: &[f64], seed: u64) -> Vec<Vec<(f64, f64)>> 
 }
 
 fn found(host: Host, n: u32, truth: &[f64], seed: u64) -> Crossover {
-    Crossover::from_blocks(&LEVELS, &blocks(host, n, truth, seed), Better::Higher, Confidence::P95).unwrap()
+    Crossover::from_blocks(&LEVELS, &rounds(host, n, truth, seed), Better::Higher, Confidence::P95).unwrap()
 }
 
 /// A position as a number for comparisons. The open ends are outside all levels.
-fn number(place: Place) -> f64 {
+fn number(place: CrossoverPosition) -> f64 {
     match place {
-        Place::UpToFirst => 0.0,
-        Place::At(at) => at,
-        Place::BeyondLast => f64::INFINITY,
+        CrossoverPosition::UpToFirst => 0.0,
+        CrossoverPosition::At(at) => at,
+        CrossoverPosition::BeyondLast => f64::INFINITY,
     }
 }
 
@@ -96,7 +96,7 @@ fn where_none_is_none_is_claimed() {
 }
 
 #[test]
-fn identical_arms_have_no_crossover_that_is_shown_and_no_lack_of_one() {
+fn identical_variants_have_no_crossover_that_is_shown_and_no_lack_of_one() {
     let host = Host { trial: 0.2, ..Host::noisy(Noise::Heavy) };
     let ahead = share(RUNS, |seed| ends(&found(host, 10, &[0.0; 5], seed)).1 < f64::INFINITY);
     let behind = share(RUNS, |seed| ends(&found(host, 10, &[0.0; 5], seed)).0 == f64::INFINITY);
@@ -104,18 +104,18 @@ fn identical_arms_have_no_crossover_that_is_shown_and_no_lack_of_one() {
     assert!(holds_level(behind, 0.025, RUNS), "{behind}");
 }
 
-/// Negative control: the middle half of the blocks' own crossovers resembles an interval but covers far less, which the
+/// Negative control: the middle half of the rounds' own crossovers resembles an interval but covers far less, which the
 /// check above detects.
 #[test]
 fn the_spread_of_the_blocks_is_no_interval() {
     let host = Host { trial: 0.2, ..Host::noisy(Noise::Normal) };
     let covered = share(RUNS, |seed| {
-        let blocks = blocks(host, 10, &rising(0.4), seed);
-        let alone = |block: &Vec<(f64, f64)>| {
-            let one = std::slice::from_ref(block);
+        let rounds = rounds(host, 10, &rising(0.4), seed);
+        let alone = |round: &Vec<(f64, f64)>| {
+            let one = std::slice::from_ref(round);
             number(Crossover::from_blocks(&LEVELS, one, Better::Higher, Confidence::P95).unwrap().at)
         };
-        let mut own: Vec<f64> = blocks.iter().map(alone).collect();
+        let mut own: Vec<f64> = rounds.iter().map(alone).collect();
         own.sort_by(f64::total_cmp);
         own[3] <= TRUE_CROSSOVER && TRUE_CROSSOVER <= own[6]
     });

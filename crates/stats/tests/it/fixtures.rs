@@ -66,14 +66,14 @@ fn paired_ratios() {
     assert!(cases.len() >= 18);
     for case in cases {
         let confidence = Confidence::new(case.confidence).unwrap();
-        let found = PairedRatio::from_blocks(&case.blocks, confidence).unwrap();
+        let found = PairedRatio::from_blocks(&case.rounds, confidence).unwrap();
         let note = &case.note;
         assert!(close(found.ratio.value, case.ratio, 1e-10), "{note}: {found:?}");
         assert!(close(found.p_value, case.p_value, 1e-9), "{note}: {found:?}, {}", case.p_value);
         if case.checks_interval {
             assert_interval(interval(&found.ratio), case.interval, note);
         }
-        assert_eq!(found.method == Method::Exact, case.blocks.len() <= 50);
+        assert_eq!(found.method == Method::Exact, case.rounds.len() <= 50);
     }
 }
 

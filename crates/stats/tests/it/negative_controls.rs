@@ -5,7 +5,7 @@
 
 use crate::common::close;
 use crate::common::fixtures::{self, MedianCase, RatioCase};
-use crate::common::simulate::{Host, Noise, blocks, blocks_in_order, covers, failures, holds_level, share};
+use crate::common::simulate::{Host, Noise, covers, failures, holds_level, rounds, rounds_in_order, share};
 use litelab_stats::{
     Aa, Better, Confidence, Counted, Estimate, Events, PairedRatio, Planner, Schedule, StatsError, Tolerance,
     UnpairedRatio, Verdict, mad, median, proportion,
@@ -30,13 +30,13 @@ fn unpaired(a: &[f64], b: &[f64]) -> Verdict {
 }
 
 /// A quiet host that slows down steadily: 1 % per trial.
-const DRIFTING: Host = Host { block: 0.0, trial: 0.05, drift: 0.01, position: 0.0, noise: Noise::Normal };
+const DRIFTING: Host = Host { round: 0.0, trial: 0.05, drift: 0.01, position: 0.0, noise: Noise::Normal };
 
 #[test]
 fn all_of_a_then_all_of_b_finds_differences_that_are_drift() {
     let sequential = share(RUNS, |seed| {
         // The same host with all trials in sequence: the first half is called A, the second B.
-        let series: Vec<f64> = blocks_in_order(DRIFTING, 10, 1.0, seed, |_| vec![0, 1])
+        let series: Vec<f64> = rounds_in_order(DRIFTING, 10, 1.0, seed, |_| vec![0, 1])
             .into_iter()
             .flat_map(|(first, second)| [first, second])
             .collect();
@@ -45,18 +45,18 @@ fn all_of_a_then_all_of_b_finds_differences_that_are_drift() {
     assert!(!holds_level(sequential, 0.05, RUNS), "drift went unseen: {sequential}");
     assert!(sequential > 0.5, "{sequential}");
 
-    let in_blocks = share(RUNS, |seed| differs(paired(&blocks(DRIFTING, 10, 1.0, seed))));
+    let in_blocks = share(RUNS, |seed| differs(paired(&rounds(DRIFTING, 10, 1.0, seed))));
     assert!(holds_level(in_blocks, 0.05, RUNS), "{in_blocks}");
 }
 
 #[test]
 fn a_before_b_in_every_block_mistakes_position_for_difference() {
-    // The second position is 10 % slower, for either arm.
+    // The second position is 10 % slower, for either variant.
     let second_suffers = Host { position: 0.1, drift: 0.0, ..DRIFTING };
-    let fixed = share(RUNS, |seed| differs(paired(&blocks_in_order(second_suffers, 10, 1.0, seed, |_| vec![0, 1]))));
+    let fixed = share(RUNS, |seed| differs(paired(&rounds_in_order(second_suffers, 10, 1.0, seed, |_| vec![0, 1]))));
     assert!(!holds_level(fixed, 0.05, RUNS), "position went unseen: {fixed}");
 
-    let scheduled = share(RUNS, |seed| differs(paired(&blocks(second_suffers, 10, 1.0, seed))));
+    let scheduled = share(RUNS, |seed| differs(paired(&rounds(second_suffers, 10, 1.0, seed))));
     assert!(holds_level(scheduled, 0.05, RUNS), "{scheduled}");
 }
 
@@ -65,16 +65,16 @@ fn orders_by_free_coins_are_not_balanced() {
     let worst_lead = |order: &dyn Fn(u64, u32) -> Vec<usize>| {
         (0..100_u64)
             .map(|seed| {
-                let ahead: i32 = (0..20).map(|block| if order(seed, block)[0] == 0 { 1 } else { -1 }).sum();
+                let ahead: i32 = (0..20).map(|round| if order(seed, round)[0] == 0 { 1 } else { -1 }).sum();
                 ahead.abs()
             })
             .max()
             .unwrap()
     };
-    // Each block has its own schedule, so that the order of the second block does not depend on the first.
-    let free = |seed: u64, block: u32| Schedule::new(seed * 1000 + u64::from(block), 2).order(0);
+    // Each round has its own schedule, so that the order of the second round does not depend on the first.
+    let free = |seed: u64, round: u32| Schedule::new(seed * 1000 + u64::from(round), 2).order(0);
     assert!(worst_lead(&free) > 1);
-    assert!(worst_lead(&|seed, block| Schedule::new(seed, 2).order(block)) <= 1);
+    assert!(worst_lead(&|seed, round| Schedule::new(seed, 2).order(round)) <= 1);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn walsh_interval_agrees(leave_out: impl Fn(usize) -> usize) -> bool {
     let cases = fixtures::load::<RatioCase>("paired");
     let mut with_interval = cases.iter().filter(|case| case.interval.is_some());
     with_interval.all(|case| {
-        let d: Vec<f64> = case.blocks.iter().map(|(a, b)| (b / a).ln()).collect();
+        let d: Vec<f64> = case.rounds.iter().map(|(a, b)| (b / a).ln()).collect();
         let mut walsh: Vec<f64> =
             (0..d.len()).flat_map(|i| (i..d.len()).map(move |j| (i, j))).map(|(i, j)| (d[i] + d[j]) / 2.0).collect();
         walsh.sort_by(f64::total_cmp);
@@ -159,7 +159,7 @@ fn uncorrected_cells_find_something_in_a_report_where_nothing_is() {
     let any = |confidence: Confidence| {
         share(300, |seed| {
             (0..CELLS).any(|cell| {
-                let pairs = blocks(Host::noisy(Noise::Normal), 10, 1.0, seed * CELLS + cell);
+                let pairs = rounds(Host::noisy(Noise::Normal), 10, 1.0, seed * CELLS + cell);
                 let ratio = PairedRatio::from_blocks(&pairs, confidence).unwrap();
                 let planner = Planner::new(confidence, 0.8).unwrap();
                 differs(ratio.verdict(Tolerance::DEFAULT, Better::Higher, &planner))
@@ -196,10 +196,10 @@ fn shares_judged_by_their_median_or_as_if_trials_were_nothing_do_not_cover() {
     assert!(pooled > of_transactions + 0.05, "{pooled}, {of_transactions}");
 }
 
-/// Results of a calibration: the smallest effect detectable with 10 blocks, in logs, and the lower bound of the rate of
+/// Results of a calibration: the smallest effect detectable with 10 rounds, in logs, and the lower bound of the rate of
 /// false differences.
 fn calibrated(host: Host, ratio: f64) -> (f64, f64) {
-    let aa = Aa::of(&blocks(host, 240, ratio, 5), 6, Confidence::P95).unwrap();
+    let aa = Aa::of(&rounds(host, 240, ratio, 5), 6, Confidence::P95).unwrap();
     let effect = Planner::default().smallest_effect(aa.overall.spread.unwrap(), 10).unwrap();
     (effect.ln_1p(), aa.rate.unwrap().low().unwrap())
 }
@@ -213,7 +213,7 @@ fn a_host_of_three_times_the_noise_is_told_a_three_times_coarser_effect() {
 }
 
 #[test]
-fn a_host_that_favours_one_of_two_identical_arms_is_told_so() {
+fn a_host_that_favours_one_of_two_identical_variants_is_told_so() {
     let host = Host { trial: 0.03, drift: 0.0, ..DRIFTING };
     let (_, fair) = calibrated(host, 1.0);
     let (_, biased) = calibrated(host, 1.05);

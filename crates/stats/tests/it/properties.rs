@@ -62,8 +62,8 @@ fn judged(ratio: &Estimate, tolerance: Tolerance, planner: &Planner) -> Result<(
         Verdict::Slower => prop_assert_eq!(mirrored, Verdict::Faster),
         same => prop_assert_eq!(mirrored, same),
     }
-    if let Verdict::Inconclusive { blocks_needed } = verdict {
-        prop_assert_ne!(blocks_needed, Some(0));
+    if let Verdict::Inconclusive { rounds_needed } = verdict {
+        prop_assert_ne!(rounds_needed, Some(0));
     }
     Ok(())
 }
@@ -88,14 +88,14 @@ proptest! {
     #[test]
     fn comparisons_never_panic(
         wild_blocks in vec((wild(), wild()), 0..20),
-        blocks in vec((extreme_positive(), extreme_positive()), 0..60),
+        rounds in vec((extreme_positive(), extreme_positive()), 0..60),
         confidence in level(),
         delta in 0.001..10.0,
     ) {
         let tolerance = Tolerance::new(delta).unwrap();
         let planner = Planner::new(confidence, 0.8).unwrap();
-        for blocks in [wild_blocks, blocks] {
-            if let Ok(found) = PairedRatio::from_blocks(&blocks, confidence) {
+        for rounds in [wild_blocks, rounds] {
+            if let Ok(found) = PairedRatio::from_blocks(&rounds, confidence) {
                 sound(&found.ratio)?;
                 prop_assert!(probability(found.p_value));
                 prop_assert!(found.spread.map(|s| s.at(delta.ln_1p())).is_none_or(|s| s.is_finite() && s >= 0.0));
@@ -104,11 +104,11 @@ proptest! {
                 let usable = |x: f64| x.is_finite() && x > 0.0;
                 let moderate = |(a, b): (f64, f64)| (a / b).ln().abs() < 700.0;
                 prop_assert!(
-                    blocks.is_empty()
-                        || !blocks.iter().all(|&(a, b)| usable(a) && usable(b) && moderate((a, b)))
+                    rounds.is_empty()
+                        || !rounds.iter().all(|&(a, b)| usable(a) && usable(b) && moderate((a, b)))
                 );
             }
-            let (a, b): (Vec<f64>, Vec<f64>) = blocks.into_iter().unzip();
+            let (a, b): (Vec<f64>, Vec<f64>) = rounds.into_iter().unzip();
             if let Ok(found) = UnpairedRatio::from_runs(&a, &b[b.len() / 3..], confidence) {
                 sound(&found.ratio)?;
                 prop_assert!(probability(found.p_value));
@@ -123,14 +123,14 @@ proptest! {
         confidence in level(),
     ) {
         let event = |(count, of)| Events { count, of };
-        let arms: Vec<(Events, Events)> = counts.iter().map(|&(k, n, l, m)| (event((k, n)), event((l, m)))).collect();
-        let trials: Vec<Events> = arms.iter().map(|(a, _)| *a).collect();
+        let variants: Vec<(Events, Events)> = counts.iter().map(|&(k, n, l, m)| (event((k, n)), event((l, m)))).collect();
+        let trials: Vec<Events> = variants.iter().map(|(a, _)| *a).collect();
         for counted in [Counted::Share, Counted::Rate] {
             if let Ok(found) = Events::pooled(&trials, counted, confidence) {
                 sound(&found)?;
             }
         }
-        if let Ok(found) = PairedRatio::from_events(&arms, confidence) {
+        if let Ok(found) = PairedRatio::from_events(&variants, confidence) {
             sound(&found.ratio)?;
             prop_assert!(probability(found.p_value));
         }
@@ -141,15 +141,15 @@ proptest! {
         series in vec(wild(), 0..60),
         numbers in (wild(), wild(), wild(), wild()),
         seed in any::<u64>(),
-        block in any::<u32>(),
-        arms in 0_usize..20,
+        round in any::<u32>(),
+        variants in 0_usize..20,
     ) {
         let (a, b, c, d) = numbers;
         if let Ok(adjusted) = holm(&series) {
             prop_assert_eq!(adjusted.len(), series.len());
         }
         let _ = LittlesLaw { in_flight: a, per_second: b, mean_seconds: c }.check(d);
-        prop_assert_eq!(Schedule::new(seed, arms).order(block).len(), arms);
+        prop_assert_eq!(Schedule::new(seed, variants).order(round).len(), variants);
         let confidence = Confidence::new(a).unwrap_or_default();
         let planner = Planner::new(confidence, b).unwrap_or_default();
         let tolerance = Tolerance::new(c).unwrap_or_default();
@@ -170,18 +170,18 @@ proptest! {
     }
 
     #[test]
-    fn swapping_the_arms_gives_the_reciprocal(
-        blocks in vec((0.01..100.0, 0.01..100.0), 1..25),
+    fn swapping_the_variants_gives_the_reciprocal(
+        rounds in vec((0.01..100.0, 0.01..100.0), 1..25),
         ties in vec(0_usize..25, 0..5),
     ) {
-        let mut blocks = blocks;
+        let mut rounds = rounds;
         for tie in ties {
-            let at = tie % blocks.len();
-            blocks.push(blocks[at]);
-            blocks.push((blocks[at].0, blocks[at].0));
+            let at = tie % rounds.len();
+            rounds.push(rounds[at]);
+            rounds.push((rounds[at].0, rounds[at].0));
         }
-        let swapped: Vec<(f64, f64)> = blocks.iter().map(|&(a, b)| (b, a)).collect();
-        let one = PairedRatio::from_blocks(&blocks, Confidence::P95).unwrap();
+        let swapped: Vec<(f64, f64)> = rounds.iter().map(|&(a, b)| (b, a)).collect();
+        let one = PairedRatio::from_blocks(&rounds, Confidence::P95).unwrap();
         let other = PairedRatio::from_blocks(&swapped, Confidence::P95).unwrap();
         prop_assert!((one.p_value - other.p_value).abs() < 1e-14);
         prop_assert!((one.ratio.value * other.ratio.value - 1.0).abs() < 1e-12);
@@ -197,14 +197,14 @@ proptest! {
         shift in -1.0..1.0_f64,
         confidence in level(),
     ) {
-        let blocks: Vec<(f64, f64)> = logs.iter().map(|&d| (1.0, (d + shift).exp())).collect();
-        let found = PairedRatio::from_blocks(&blocks, confidence).unwrap();
+        let rounds: Vec<(f64, f64)> = logs.iter().map(|&d| (1.0, (d + shift).exp())).collect();
+        let found = PairedRatio::from_blocks(&rounds, confidence).unwrap();
         if let Some(interval) = found.ratio.interval() {
             let excludes = interval.low() > 1.0 || interval.high() < 1.0;
             prop_assert_eq!(excludes, found.p_value <= confidence.alpha() + 1e-12);
             prop_assert!(interval.confidence() >= confidence.level() - 1e-9);
         }
-        let b: Vec<f64> = blocks.iter().map(|block| block.1).collect();
+        let b: Vec<f64> = rounds.iter().map(|round| round.1).collect();
         let (first, second) = b.split_at(b.len() / 2);
         let found = UnpairedRatio::from_runs(first, second, confidence).unwrap();
         if let Some(interval) = found.ratio.interval() {
@@ -215,10 +215,10 @@ proptest! {
 
     #[test]
     fn more_confidence_is_never_narrower(logs in vec(-1.0..1.0_f64, 1..60)) {
-        let blocks: Vec<(f64, f64)> = logs.iter().map(|d| (1.0, d.exp())).collect();
+        let rounds: Vec<(f64, f64)> = logs.iter().map(|d| (1.0, d.exp())).collect();
         let at = |level| {
             let confidence = Confidence::new(level).unwrap();
-            let paired = PairedRatio::from_blocks(&blocks, confidence).unwrap();
+            let paired = PairedRatio::from_blocks(&rounds, confidence).unwrap();
             [paired.ratio.interval(), median(&logs, confidence).unwrap().interval()]
         };
         for (wide, narrow) in at(0.99).iter().zip(at(0.9)) {

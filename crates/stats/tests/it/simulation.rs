@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::simulate::{self, Host, NOISES, Noise, blocks, covers, holds_level, share};
+use crate::common::simulate::{self, Host, NOISES, Noise, covers, holds_level, rounds, share};
 use litelab_stats::{
     Aa, Better, ClaimVerdict, Confidence, Counted, Estimate, Events, ExpectedRange, PairedRatio, Planner, Spread,
     Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, mad, median, proportion,
@@ -28,10 +28,10 @@ fn differs(verdict: Verdict) -> bool {
 }
 
 #[test]
-fn identical_arm_twice_is_not_faster_or_slower_in_at_least_95_of_100_seeded_simulations() {
+fn identical_variant_twice_is_not_faster_or_slower_in_at_least_95_of_100_seeded_simulations() {
     for noise in NOISES {
         let host = Host::noisy(noise);
-        let calm = (0..100).filter(|&seed| !differs(verdict(&blocks(host, 6, 1.0, seed)))).count();
+        let calm = (0..100).filter(|&seed| !differs(verdict(&rounds(host, 6, 1.0, seed)))).count();
         assert!(calm >= 95, "{noise:?}: {calm} of 100");
     }
 }
@@ -41,7 +41,7 @@ fn paired_verdicts_hold_their_level_whatever_the_noise() {
     for noise in NOISES {
         for n in [6, 10, 20] {
             let host = Host::noisy(noise);
-            let false_finds = share(RUNS, |seed| differs(verdict(&blocks(host, n, 1.0, seed))));
+            let false_finds = share(RUNS, |seed| differs(verdict(&rounds(host, n, 1.0, seed))));
             assert!(holds_level(false_finds, 0.05, RUNS), "{noise:?}, n = {n}: {false_finds}");
             // Without any false difference the check above would be empty.
             assert!(false_finds > 0.005, "{noise:?}, n = {n}: {false_finds}");
@@ -53,31 +53,31 @@ fn paired_verdicts_hold_their_level_whatever_the_noise() {
 fn paired_p_values_hold_every_level() {
     let host = Host::noisy(Noise::Heavy);
     for alpha in [0.01, 0.05, 0.2] {
-        let rejected = share(RUNS, |seed| compare(&blocks(host, 12, 1.0, seed)).p_value <= alpha);
+        let rejected = share(RUNS, |seed| compare(&rounds(host, 12, 1.0, seed)).p_value <= alpha);
         assert!(holds_level(rejected, alpha, RUNS), "{alpha}: {rejected}");
     }
 }
 
 #[test]
 fn ten_percent_is_found_with_its_sign() {
-    // Scatter of the log-ratio between blocks: 0.04·√2, typical of a median latency.
+    // Scatter of the log-ratio between rounds: 0.04·√2, typical of a median latency.
     let sharp = Host { trial: 0.04, ..Host::noisy(Noise::Normal) };
     for (ratio, expected) in [(1.1, Verdict::Faster), (1.0 / 1.1, Verdict::Slower)] {
-        let found = share(RUNS, |seed| verdict(&blocks(sharp, 10, ratio, seed)) == expected);
+        let found = share(RUNS, |seed| verdict(&rounds(sharp, 10, ratio, seed)) == expected);
         assert!(found > 0.9, "{ratio}: {found}");
     }
     let blunt = Host { trial: 0.3, ..sharp };
-    let found = share(RUNS, |seed| verdict(&blocks(blunt, 10, 1.1, seed)) == Verdict::Faster);
-    assert!(found < 0.3, "a host this noisy cannot show 10 % in 10 blocks: {found}");
+    let found = share(RUNS, |seed| verdict(&rounds(blunt, 10, 1.1, seed)) == Verdict::Faster);
+    assert!(found < 0.3, "a host this noisy cannot show 10 % in 10 rounds: {found}");
 }
 
 #[test]
-fn equal_arms_on_a_quiet_host_are_shown_equivalent() {
+fn equal_variants_on_a_quiet_host_are_shown_equivalent() {
     let quiet = Host { trial: 0.015, ..Host::noisy(Noise::Normal) };
-    let shown = share(RUNS, |seed| verdict(&blocks(quiet, 10, 1.0, seed)) == Verdict::Equivalent);
+    let shown = share(RUNS, |seed| verdict(&rounds(quiet, 10, 1.0, seed)) == Verdict::Equivalent);
     assert!(shown > 0.9, "{shown}");
     // With a difference of two tolerances, "equivalent" is not more frequent than the level allows.
-    let wrong = share(RUNS, |seed| verdict(&blocks(quiet, 10, 1.1, seed)) == Verdict::Equivalent);
+    let wrong = share(RUNS, |seed| verdict(&rounds(quiet, 10, 1.1, seed)) == Verdict::Equivalent);
     assert!(holds_level(wrong, 0.05, RUNS), "{wrong}");
 }
 
@@ -88,8 +88,8 @@ fn the_planned_blocks_give_the_promised_power() {
         let host = Host { trial, drift: 0.0, ..Host::noisy(Noise::Normal) };
         let spread = trial * std::f64::consts::SQRT_2;
         let n = Planner::default().total_for_tolerance(Spread::normal(spread), tolerance).unwrap();
-        let found = share(RUNS, |seed| compare(&blocks(host, n, 1.1, seed)).ratio.low() > Some(1.0));
-        assert!((0.74..0.90).contains(&found), "{n} blocks: {found}");
+        let found = share(RUNS, |seed| compare(&rounds(host, n, 1.1, seed)).ratio.low() > Some(1.0));
+        assert!((0.74..0.90).contains(&found), "{n} rounds: {found}");
     }
 }
 
@@ -98,13 +98,13 @@ fn the_blocks_still_needed_settle_most_comparisons() {
     let host = Host { trial: 0.08, drift: 0.0, ..Host::noisy(Noise::Normal) };
     let (mut open, mut settled) = (0, 0);
     for seed in 0..150 {
-        let all = blocks(host, 206, 1.15, seed);
-        let Verdict::Inconclusive { blocks_needed } = verdict(&all[..6]) else {
+        let all = rounds(host, 206, 1.15, seed);
+        let Verdict::Inconclusive { rounds_needed } = verdict(&all[..6]) else {
             continue;
         };
         open += 1;
-        // If no practical number of blocks is expected to suffice, the largest forecast.
-        let total = 6 + blocks_needed.unwrap_or(200) as usize;
+        // If no practical number of rounds is expected to suffice, the largest forecast.
+        let total = 6 + rounds_needed.unwrap_or(200) as usize;
         settled += usize::from(!matches!(verdict(&all[..total]), Verdict::Inconclusive { .. }));
     }
     assert!(open > 30, "{open} were open");
@@ -116,7 +116,7 @@ fn claims_are_judged_right_or_left_open() {
     let host = Host { trial: 0.05, ..Host::noisy(Noise::Heavy) };
     let twice = ExpectedRange::at_least(2.0).unwrap();
     let judge = |truth: f64, seed| {
-        let ratio = compare(&blocks(host, 10, truth, seed)).ratio;
+        let ratio = compare(&rounds(host, 10, truth, seed)).ratio;
         ClaimVerdict::judge(&ratio, &twice, &Planner::default())
     };
     assert!(share(RUNS, |seed| judge(3.0, seed) == ClaimVerdict::Holds) > 0.9);
@@ -157,8 +157,8 @@ fn hodges_lehmann_intervals_cover_the_ratio_as_they_say() {
         for n in [6, 10, 20] {
             let host = Host::noisy(noise);
             let truth = 1.3;
-            let stated = compare(&blocks(host, n, truth, 0)).ratio.confidence().unwrap();
-            let covered = share(RUNS, |seed| contains(&compare(&blocks(host, n, truth, seed)).ratio, truth));
+            let stated = compare(&rounds(host, n, truth, 0)).ratio.confidence().unwrap();
+            let covered = share(RUNS, |seed| contains(&compare(&rounds(host, n, truth, seed)).ratio, truth));
             let margin = simulate::margin(stated, RUNS);
             assert!((covered - stated).abs() <= margin, "{noise:?}, n = {n}: {covered}, said {stated}");
         }
@@ -222,7 +222,7 @@ fn pair_spread(trial: f64) -> f64 {
 fn a_calibration_finds_the_spread_and_holds_the_level_it_reports() {
     for noise in NOISES {
         let host = Host::noisy(noise);
-        let aa = Aa::of(&blocks(host, 1200, 1.0, 7), 6, Confidence::P95).unwrap();
+        let aa = Aa::of(&rounds(host, 1200, 1.0, 7), 6, Confidence::P95).unwrap();
         assert_eq!(aa.experiments, 200);
         let rate = aa.rate.unwrap();
         assert!(rate.low().unwrap() <= 0.05, "{noise:?}: {rate:?}");
@@ -230,7 +230,7 @@ fn a_calibration_finds_the_spread_and_holds_the_level_it_reports() {
     }
     // For normal noise the spread is known.
     let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
-    let spread = Aa::of(&blocks(host, 400, 1.0, 3), 6, Confidence::P95).unwrap().overall.spread.unwrap();
+    let spread = Aa::of(&rounds(host, 400, 1.0, 3), 6, Confidence::P95).unwrap().overall.spread.unwrap();
     for effect in [0.02, 0.1, 0.3] {
         assert!((spread.at(effect) / pair_spread(0.05) - 1.0).abs() < 0.15, "{effect}: {spread:?}");
     }
@@ -239,38 +239,38 @@ fn a_calibration_finds_the_spread_and_holds_the_level_it_reports() {
 #[test]
 fn the_smallest_effect_a_calibration_promises_is_found_as_often_as_it_says() {
     let host = Host { trial: 0.05, drift: 0.0, ..Host::noisy(Noise::Normal) };
-    let spread = Aa::of(&blocks(host, 120, 1.0, 11), 6, Confidence::P95).unwrap().overall.spread.unwrap();
+    let spread = Aa::of(&rounds(host, 120, 1.0, 11), 6, Confidence::P95).unwrap().overall.spread.unwrap();
     for n in [10, 20, 40] {
         let effect = Planner::default().smallest_effect(spread, n).unwrap();
-        let found = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect, seed)).ratio.low() > Some(1.0));
-        assert!((0.70..0.93).contains(&found), "{n} blocks, {effect}: {found}");
-        // Half of this effect is not detectable with this number of blocks.
-        let half = share(RUNS, |seed| compare(&blocks(host, n, 1.0 + effect / 2.0, seed)).ratio.low() > Some(1.0));
-        assert!(half < 0.5, "{n} blocks: {half}");
+        let found = share(RUNS, |seed| compare(&rounds(host, n, 1.0 + effect, seed)).ratio.low() > Some(1.0));
+        assert!((0.70..0.93).contains(&found), "{n} rounds, {effect}: {found}");
+        // Half of this effect is not detectable with this number of rounds.
+        let half = share(RUNS, |seed| compare(&rounds(host, n, 1.0 + effect / 2.0, seed)).ratio.low() > Some(1.0));
+        assert!(half < 0.5, "{n} rounds: {half}");
     }
 }
 
 #[test]
 fn a_tenth_is_found_on_a_shared_host_in_the_blocks_planned_and_not_in_those_of_its_median_deviation() {
-    let host = Host { block: 0.5, trial: 0.3, drift: 0.0, position: 0.0, noise: Noise::Shared };
+    let host = Host { round: 0.5, trial: 0.3, drift: 0.0, position: 0.0, noise: Noise::Shared };
     let planner = Planner::new(Confidence::P95, 0.9).unwrap();
     let tenth = Tolerance::new(0.1).unwrap();
-    let found = |n| share(RUNS, |seed| compare(&blocks(host, n, 1.1, seed)).ratio.low() > Some(1.0));
-    // The calibration of such a host, each with another 60 blocks.
+    let found = |n| share(RUNS, |seed| compare(&rounds(host, n, 1.1, seed)).ratio.low() > Some(1.0));
+    // The calibration of such a host, each with another 60 rounds.
     let mut plans: Vec<u32> = (0..40)
         .map(|seed| {
-            let spread = compare(&blocks(host, 60, 1.0, 70_001 + seed)).spread.unwrap();
+            let spread = compare(&rounds(host, 60, 1.0, 70_001 + seed)).spread.unwrap();
             planner.total_for_tolerance(spread, tenth).unwrap()
         })
         .collect();
     plans.sort_unstable();
     let (few, usual, many) = (plans[4], plans[20], plans[35]);
-    assert!(found(usual) >= 0.85, "{usual} blocks: {}", found(usual));
-    assert!(found(few) >= 0.6, "{few} blocks: {}", found(few));
+    assert!(found(usual) >= 0.85, "{usual} rounds: {}", found(usual));
+    assert!(found(few) >= 0.6, "{few} rounds: {}", found(few));
     assert!(many <= 3 * usual, "{plans:?}");
-    let differences: Vec<f64> = blocks(host, 60, 1.0, 3).iter().map(|(a, b)| (b / a).ln()).collect();
+    let differences: Vec<f64> = rounds(host, 60, 1.0, 3).iter().map(|(a, b)| (b / a).ln()).collect();
     let naive = planner.total_for_tolerance(Spread::normal(mad(&differences).unwrap()), tenth).unwrap();
-    assert!(found(naive) < 0.6, "{naive} blocks: {}", found(naive));
+    assert!(found(naive) < 0.6, "{naive} rounds: {}", found(naive));
 }
 
 #[test]
@@ -308,32 +308,32 @@ fn intervals_of_pooled_counts_cover_although_transactions_of_a_trial_are_alike()
 }
 
 #[test]
-fn arms_that_fail_alike_are_rarely_told_apart_and_those_that_do_not_are() {
-    let judge = |blocks: u32, truths: [f64; 2], seed: u64| {
+fn variants_that_fail_alike_are_rarely_told_apart_and_those_that_do_not_are() {
+    let judge = |rounds: u32, truths: [f64; 2], seed: u64| {
         let mut rng = Pcg64::seed_from_u64(seed);
-        let [a, b] = truths.map(|truth| simulate::failures(&mut rng, blocks, 200, truth, 0.01));
+        let [a, b] = truths.map(|truth| simulate::failures(&mut rng, rounds, 200, truth, 0.01));
         let pairs: Vec<(Events, Events)> = a.into_iter().zip(b).collect();
         PairedRatio::from_events(&pairs, Confidence::P95)
     };
-    for blocks in [6, 10, 16] {
+    for rounds in [6, 10, 16] {
         for truth in [0.005, 0.05, 0.5] {
-            let told = share(400, |seed| judge(blocks, [truth; 2], seed).is_ok_and(|found| found.p_value <= 0.05));
-            assert!(holds_level(told, 0.05, 400), "{blocks} blocks at {truth}: {told}");
+            let told = share(400, |seed| judge(rounds, [truth; 2], seed).is_ok_and(|found| found.p_value <= 0.05));
+            assert!(holds_level(told, 0.05, 400), "{rounds} rounds at {truth}: {told}");
         }
-        let covered = share(400, |seed| contains(&judge(blocks, [0.1, 0.2], seed).unwrap().ratio, 2.0));
-        assert!(covers(covered, 0.95, 400), "{blocks} blocks: {covered}");
+        let covered = share(400, |seed| contains(&judge(rounds, [0.1, 0.2], seed).unwrap().ratio, 2.0));
+        assert!(covers(covered, 0.95, 400), "{rounds} rounds: {covered}");
     }
     let found = share(400, |seed| judge(10, [0.05, 0.15], seed).unwrap().ratio.low() > Some(1.0));
     assert!(found > 0.9, "{found}");
 }
 
-/// Verdicts of a scenario with `others` arms against its baseline, each at its share of the 95 % level, as in a report.
+/// Verdicts of a scenario with `others` variants against its baseline, each at its share of the 95 % level, as in a report.
 fn family(host: Host, n: u32, others: usize, ratio: f64, seed: u64) -> Vec<Verdict> {
     let confidence = Confidence::P95.shared_by(others).unwrap();
     let planner = Planner::new(confidence, 0.8).unwrap();
     (0..others as u64)
-        .map(|arm| {
-            let pairs = blocks(host, n, ratio, seed * 1009 + arm);
+        .map(|variant| {
+            let pairs = rounds(host, n, ratio, seed * 1009 + variant);
             let found = PairedRatio::from_blocks(&pairs, confidence).unwrap();
             found.verdict(Tolerance::DEFAULT, Better::Lower, &planner)
         })
@@ -341,7 +341,7 @@ fn family(host: Host, n: u32, others: usize, ratio: f64, seed: u64) -> Vec<Verdi
 }
 
 #[test]
-fn families_of_identical_arms_are_rarely_told_apart() {
+fn families_of_identical_variants_are_rarely_told_apart() {
     const EXPERIMENTS: u32 = 400;
     for noise in NOISES {
         for (others, n) in [(1, 6), (3, 8), (11, 10)] {
@@ -349,11 +349,11 @@ fn families_of_identical_arms_are_rarely_told_apart() {
             // At most 5 % of the experiments have any false difference; 5 % is reached if the level is attained
             // exactly.
             let any = share(EXPERIMENTS, |seed| judge(seed).into_iter().any(differs));
-            assert!(holds_level(any, 0.05, EXPERIMENTS), "{noise:?}, {others} arms in {n} blocks: {any}");
+            assert!(holds_level(any, 0.05, EXPERIMENTS), "{noise:?}, {others} variants in {n} rounds: {any}");
             // Of the verdicts of 100 experiments, far fewer than 5 % are wrong.
             let verdicts = (0..100).flat_map(judge).collect::<Vec<_>>();
             let wrong = verdicts.iter().filter(|v| differs(**v)).count();
-            assert!(wrong * 20 <= verdicts.len(), "{noise:?}, {others} arms: {wrong} of {}", verdicts.len());
+            assert!(wrong * 20 <= verdicts.len(), "{noise:?}, {others} variants: {wrong} of {}", verdicts.len());
         }
     }
 }
@@ -367,13 +367,13 @@ fn a_tenth_slower_is_found_in_nine_of_ten_with_the_blocks_planned_for_it() {
         let host = Host { trial: spread / std::f64::consts::SQRT_2, drift: 0.0, ..Host::noisy(Noise::Normal) };
         let n = Planner::new(Confidence::P95, 0.9).unwrap().total_for_tolerance(Spread::normal(spread), tenth).unwrap();
         let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
-        assert!(found >= 0.9 - simulate::margin(0.9, RUNS), "{n} blocks at {spread}: {found}");
-        // A report requests the blocks for its tolerance of 5 % at a power of 80 %; a difference of a tenth is then
+        assert!(found >= 0.9 - simulate::margin(0.9, RUNS), "{n} rounds at {spread}: {found}");
+        // A report requests the rounds for its tolerance of 5 % at a power of 80 %; a difference of a tenth is then
         // nearly always detected. For the noisiest host this number is too large for a test.
         if spread < 0.2 {
             let n = Planner::default().total_for_tolerance(Spread::normal(spread), Tolerance::DEFAULT).unwrap();
             let found = share(RUNS, |seed| family(host, n, 1, 1.1, seed) == [Verdict::Slower]);
-            assert!(found >= 0.9, "{n} blocks at {spread}: {found}");
+            assert!(found >= 0.9, "{n} rounds at {spread}: {found}");
         }
     }
 }

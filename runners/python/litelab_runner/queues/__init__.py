@@ -36,7 +36,7 @@ class QueueSession(Session):
             for name, given in _OPERATIONS.items()
         ],
     }
-    accesses = ["per-worker", "shared"]
+    sharings = ["own-connection", "one-connection"]
     # Name on the package index.
     distribution: str
     # Connections of the library; the writing one is first.

@@ -19,7 +19,7 @@ from . import QueueSession, path
 
 class PersistQueue(QueueSession):
     distribution = "persist-queue"
-    accesses = ["shared"]
+    sharings = ["one-connection"]
     executors = ["threads"]
 
     def __init__(self, database: dict, connection: dict, _prepare: str = "once", _statements: int = 0):
@@ -36,7 +36,7 @@ class PersistQueue(QueueSession):
 
     def claim(self) -> tuple[Any, Any] | None:
         try:
-            task = self.queue.get(block=False, raw=True)
+            task = self.queue.get(round=False, raw=True)
         except Empty:
             return None
         return task["pqid"], task["data"]

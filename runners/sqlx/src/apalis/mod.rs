@@ -18,12 +18,12 @@ use self::session::Apalis;
 
 /// Creates the driver.
 pub fn driver() -> Driver {
-    // It supports only two accesses: every operation writes, so that separate readers would have no work, and the
+    // It supports only two sharings: every operation writes, so that separate readers would have no work, and the
     // library's own pool replaces that of the harness. Each worker waits for its calls in a runtime of its own, so that
     // it runs in threads.
     let apalis =
         Driver::new::<Apalis>("apalis-sqlite", describe::about).executors(&[Executor::Threads, Executor::Processes]);
-    apalis.interface(interface()).accesses(&["per-worker", "shared"])
+    apalis.interface(interface()).sharings(&["own-connection", "one-connection"])
 }
 
 fn interface() -> Interface {

@@ -8,7 +8,7 @@ use litelab_protocol::Executor;
 
 const LIBRARIES: Libraries = Libraries(
     Program(env!("CARGO_BIN_EXE_litelab-runner-sqlx")),
-    &[("sqlx", Executor::Dedicated, &["per-worker", "shared", "pool", "write-lock", "split"])],
+    &[("sqlx", Executor::Dedicated, &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"])],
 );
 
 litelab_harness::library_tests!(LIBRARIES);

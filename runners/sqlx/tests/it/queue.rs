@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use litelab_harness::testing::*;
-use litelab_protocol::{Access, Begin, Database, Description, Fetch, Source, Statement, Transaction, Trial, Work};
+use litelab_protocol::{Begin, Database, Description, Fetch, Sharing, Source, Statement, Transaction, Trial, Work};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row, SqlitePool};
 
@@ -149,7 +149,7 @@ fn a_batch_is_handed_over_one_by_one_and_its_rest_given_back() {
         assert_eq!(tasks.iter().filter(|task| task.ends_with("Done 1")).count(), 2, "{tasks:?}");
         assert_eq!(tasks.iter().filter(|task| task[2..] == rest[2..]).count(), 3, "{tasks:?}");
         let mut all = turns(&scratch, &[TAKE, COMPLETE], 8);
-        all.access = Access::Shared;
+        all.sharing = Sharing::OneConnection;
         let outcome = RUNNER.run(&all);
         let claim = outcome.operation("r", "claim");
         assert_eq!((claim.committed, claim.empty), (3, 2), "{batch}");
@@ -168,7 +168,7 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| drop(t.connection.options.insert("batch_size".into(), json!(0))), "`batch_size`: 0");
     refused(&|t| drop(t.connection.options.insert("batch".into(), json!(1))), "`batch`");
     refused(&|t| t.transactions[0].statements[0].sql = "SELECT ?1, ?2".into(), "takes no SQL");
-    refused(&|t| t.access = Access::Split { readers: 1 }, "split(1)");
+    refused(&|t| t.sharing = Sharing::WriterReaders { readers: 1 }, "writer-readers(1)");
     refused(&|t| t.connection.settings = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
     let verify = Work::Verify { value: "payload".into(), hash: "hash".into() };
     refused(&|t| t.transactions[1].statements[0].work = verify.clone(), "`hash`");

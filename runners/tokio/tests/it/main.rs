@@ -7,8 +7,12 @@ use litelab_protocol::Executor;
 const LIBRARIES: Libraries = Libraries(
     Program(env!("CARGO_BIN_EXE_litelab-runner-tokio")),
     &[
-        ("tokio-rusqlite", Executor::Dedicated, &["per-worker", "shared", "pool", "write-lock", "split"]),
-        ("deadpool-sqlite", Executor::Offload, &["shared", "pool", "split"]),
+        (
+            "tokio-rusqlite",
+            Executor::Dedicated,
+            &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"],
+        ),
+        ("deadpool-sqlite", Executor::Offload, &["one-connection", "pool", "writer-readers"]),
     ],
 );
 

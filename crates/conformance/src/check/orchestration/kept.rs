@@ -31,17 +31,17 @@ pub fn large(subject: &Subject<'_>) -> Found {
     passed(format!("{} KiB in the file", size / 1_024))
 }
 
-/// Four workers at once, under every access and executor that the driver has.
+/// Four workers at once, under every sharing and executor that the driver has.
 pub fn workers(subject: &Subject<'_>) -> Found {
     let ways = subject.ways();
-    ensure!(!ways.is_empty(), "it has no access that goes with one of its executors");
+    ensure!(!ways.is_empty(), "it has no sharing that goes with one of its executors");
     let mut names = Vec::new();
-    for (executor, access) in ways {
-        let name = format!("{access} on {executor}");
+    for (executor, sharing) in ways {
+        let name = format!("{sharing} on {executor}");
         let here = |e: String| format!("{name}: {e}");
-        let path = empty(subject, &format!("{executor}-{}.db", access.kind()))?;
+        let path = empty(subject, &format!("{executor}-{}.db", sharing.kind()))?;
         let mut draft = draft(subject, &path);
-        (draft.trial.executor, draft.trial.access) = (executor, access);
+        (draft.trial.executor, draft.trial.sharing) = (executor, sharing);
         let trial = draft.role("c", 4, &["quick"], count(MANY)).build();
         let mut started = subject.start(&trial).map_err(here)?;
         started.go();

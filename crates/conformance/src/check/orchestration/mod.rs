@@ -41,7 +41,7 @@ pub const CHECKS: &[Check] = &[
     ),
     check!("orchestration-waits", "an operation lasts as long as its activities at least", answers::waits),
     check!("orchestration-large", "large payloads come to their end, and are kept", kept::large),
-    check!("orchestration-workers", "every access and executor: each orchestration that ended is kept", kept::workers),
+    check!("orchestration-workers", "every sharing and executor: each orchestration that ended is kept", kept::workers),
     check!("orchestration-settings", "the settings are those in effect; the file agrees", settings::read_back),
     check!("orchestration-ticks", "it reports progress", answers::ticks),
     check!(

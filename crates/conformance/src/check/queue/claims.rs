@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use litelab_protocol::{Access, Executor, Trial};
+use litelab_protocol::{Executor, Sharing, Trial};
 use rusqlite::Connection;
 
 use super::content::Content;
@@ -83,24 +83,24 @@ fn kept(subject: &Subject<'_>) -> Result<usize, String> {
     Ok(kept)
 }
 
-/// Two workers at once, under every access and executor that the driver has.
+/// Two workers at once, under every sharing and executor that the driver has.
 pub fn workers(subject: &Subject<'_>) -> Found {
     let kept = kept(subject)?;
     let ways = subject.ways();
-    ensure!(!ways.is_empty(), "it has no access that goes with one of its executors");
+    ensure!(!ways.is_empty(), "it has no sharing that goes with one of its executors");
     let mut names = Vec::new();
-    for (executor, access) in ways {
-        let name = format!("{access} on {executor}");
-        at_once(subject, executor, access, kept).map_err(|e| format!("{name}: {e}"))?;
+    for (executor, sharing) in ways {
+        let name = format!("{sharing} on {executor}");
+        at_once(subject, executor, sharing, kept).map_err(|e| format!("{name}: {e}"))?;
         names.push(name);
     }
     passed(format!("{}: {MANY} tasks each", names.join(", ")))
 }
 
-fn at_once(subject: &Subject<'_>, executor: Executor, access: Access, kept: usize) -> Result<(), String> {
-    let path = filled(subject, &format!("{executor}-{}.db", access.kind()), MANY)?;
+fn at_once(subject: &Subject<'_>, executor: Executor, sharing: Sharing, kept: usize) -> Result<(), String> {
+    let path = filled(subject, &format!("{executor}-{}.db", sharing.kind()), MANY)?;
     let mut draft = draft(subject, &path);
-    (draft.trial.executor, draft.trial.access) = (executor, access);
+    (draft.trial.executor, draft.trial.sharing) = (executor, sharing);
     let trial = draft.role("c", 2, &["claim", "echo", "complete"], count(3 * MANY)).build();
     let mut started = subject.start(&trial)?;
     let lock = file::open(&path)?;

@@ -41,7 +41,7 @@ pub const CHECKS: &[Check] = &[
     check!("queue-answers", "it opens, enqueues, claims and completes ten tasks, and ends", claims::answers),
     check!("queue-refusals", "SQL and what is no operation of a queue is refused before `ready`", refusals::refusals),
     check!("queue-claims", "each task is claimed once, with its payload; then there is none", claims::claims),
-    check!("queue-workers", "every access and executor: no two workers get the same task", claims::workers),
+    check!("queue-workers", "every sharing and executor: no two workers get the same task", claims::workers),
     check!("queue-completes", "a task that is completed is done, and one that is not is not", endings::completes),
     check!("queue-fails", "a task that is given back is claimed again at once", endings::fails),
     check!(

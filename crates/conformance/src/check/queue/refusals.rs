@@ -1,6 +1,6 @@
 //! Trials that are not valid for the interface `queue`.
 
-use litelab_protocol::{Access, Database, Trial};
+use litelab_protocol::{Database, Sharing, Trial};
 
 use super::{draft, empty};
 use crate::check::{Found, ensure, passed};
@@ -37,9 +37,9 @@ pub fn refusals(subject: &Subject<'_>) -> Found {
     case("an unknown option", &|t| {
         t.connection.options.insert("no_such_option".into(), true.into());
     });
-    let accesses = [Access::PerWorker, Access::Pool { connections: 2 }, Access::Split { readers: 1 }];
-    if let Some(missing) = accesses.into_iter().find(|a| !subject.has_access(a.kind())) {
-        case("an access it does not have", &move |t| t.access = missing);
+    let sharings = [Sharing::OwnConnection, Sharing::Pool { connections: 2 }, Sharing::WriterReaders { readers: 1 }];
+    if let Some(missing) = sharings.into_iter().find(|a| !subject.has_sharing(a.kind())) {
+        case("a sharing it does not have", &move |t| t.sharing = missing);
     }
     for (what, trial) in &cases {
         let failed = refused_at_once(subject, trial).map_err(|e| format!("{what}: {e}"))?;

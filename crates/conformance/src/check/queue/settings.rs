@@ -24,16 +24,16 @@ pub const OWN: [&str; 3] = ["journal_mode", "synchronous", "busy_timeout"];
 /// Pause between attempts while the suite holds the lock, in microseconds.
 const BACKOFF_US: u64 = 5_000;
 
-/// Settings without a profile and under each profile, for every access and executor.
+/// Settings without a profile and under each profile, for every sharing and executor.
 pub fn read_back(subject: &Subject<'_>) -> Found {
     let mut own = None;
     let mut seen = 0;
     for (i, profile) in [&[][..]].iter().chain(&PROFILES).enumerate() {
-        for (executor, access) in subject.ways() {
-            let here = |e: String| format!("{access} on {executor}: {e}");
-            let path = empty(subject, &format!("settings-{i}-{executor}-{}.db", access.kind()))?;
+        for (executor, sharing) in subject.ways() {
+            let here = |e: String| format!("{sharing} on {executor}: {e}");
+            let path = empty(subject, &format!("settings-{i}-{executor}-{}.db", sharing.kind()))?;
             let mut draft = draft(subject, &path);
-            (draft.trial.executor, draft.trial.access) = (executor, access);
+            (draft.trial.executor, draft.trial.sharing) = (executor, sharing);
             draft.trial.connection.settings = profile.iter().map(|(n, v)| draft::pragma(n, v)).collect();
             let names = OWN.iter().copied().chain(profile.iter().map(|(n, _)| *n));
             draft.trial.connection.read_back = names.map(str::to_owned).collect();

@@ -125,13 +125,13 @@ pub fn plan(folder: &Path, workload: &str, study: &str) -> Plan {
     plan_with(folder, workload, study, &Options::default())
 }
 
-/// As [`plan`], with options. The number of blocks is not raised to the minimum.
+/// As [`plan`], with options. The number of rounds is not raised to the minimum.
 pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) -> Plan {
     std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}")).expect("workload");
     let toml = format!("name = \"s\"\ntitle = \"A test?\"\n{study}");
     let text = library::Text { file: "s.toml".into(), directory: Some(folder.to_path_buf()), toml };
     let study: litelab_model::study::Study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { blocks: options.blocks.or(Some(study.blocks)), ..options.clone() };
+    let options = Options { rounds: options.rounds.or(Some(study.rounds)), ..options.clone() };
     resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -63,7 +63,7 @@ prop_compose! {
         [title, summary, axis, side] in texts(),
         band in proptest::option::of((number(), number())),
         rows in vec((text(), reading(), proptest::option::of(text()), proptest::option::of(verdict()), any::<u32>()).prop_map(
-            |(label, ratio, reason, verdict, blocks)| ForestRow { label, ratio: reason.map_or(Ok(ratio), Err), verdict, blocks }
+            |(label, ratio, reason, verdict, rounds)| ForestRow { label, ratio: reason.map_or(Ok(ratio), Err), verdict, rounds }
         ), 0..6),
     ) -> Forest {
         Forest { title, summary, axis, band, sides: Some((side.clone(), side)), rows }

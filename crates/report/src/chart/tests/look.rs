@@ -32,7 +32,7 @@ pub(crate) fn marks(svg: &str, class: &str) -> Vec<String> {
 
 fn row(label: &str, ratio: Result<Reading, String>) -> ForestRow {
     let verdict = Verdict { glyph: "▲".into(), word: "faster".into(), tone: Tone::Good };
-    ForestRow { label: label.into(), ratio, verdict: Some(verdict), blocks: 12 }
+    ForestRow { label: label.into(), ratio, verdict: Some(verdict), rounds: 12 }
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_forest_in_full() {
         axis: "throughput, ratio to b".into(),
         band: Some((1.0 / 1.05, 1.05)),
         sides: Some(("slower".into(), "faster".into())),
-        rows: vec![row("a", Ok(Reading::within(1.34, 1.29, 1.4))), row("c", Err("needs ≥ 6 blocks".into()))],
+        rows: vec![row("a", Ok(Reading::within(1.34, 1.29, 1.4))), row("c", Err("needs ≥ 6 rounds".into()))],
     };
     insta::assert_snapshot!(draw(&forest).replace("><", ">\n<"));
 }

@@ -4,9 +4,9 @@ use litelab_model::metric::Unit;
 use serde_json::{Value, json};
 
 use super::{Figure, Source, left_out};
-use crate::analysis::ArmAnalysis;
+use crate::analysis::VariantAnalysis;
 use crate::chart::{Axis, Entry, Kind, Lane, Mark, Panel, Sample, Xy, mark, say};
-use crate::html::timing::{Course, MOST_ARMS};
+use crate::html::timing::{Course, MOST_VARIANTS};
 use crate::number;
 
 /// A quantity: its title, its name on the axis, its unit, its values, and the value that one of them must exceed.
@@ -38,10 +38,10 @@ const QUANTITIES: [Quantity; 5] = [
 /// Index of the log's size, which has checkpoints marked below it.
 const WAL: usize = 1;
 
-/// Arms of which there is a time series.
-fn shown<'a>(source: Source<'a>) -> Vec<(&'a ArmAnalysis, &'a Course)> {
-    let leading = source.scenario.leading(source.analysis, MOST_ARMS);
-    leading.into_iter().filter_map(|arm| Some((arm, source.evidence.courses.get(&arm.index)?))).collect()
+/// Variants of which there is a time series.
+fn shown<'a>(source: Source<'a>) -> Vec<(&'a VariantAnalysis, &'a Course)> {
+    let leading = source.scenario.leading(source.analysis, MOST_VARIANTS);
+    leading.into_iter().filter_map(|variant| Some((variant, source.evidence.courses.get(&variant.index)?))).collect()
 }
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
@@ -55,12 +55,12 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
     if !shown.iter().any(|(_, course)| values(course).iter().any(|value| *value > least)) {
         return None;
     }
-    let line = |(arm, course): &(&ArmAnalysis, &Course)| {
-        (source.name(arm), course.seconds().zip(values(course).iter().copied()).collect())
+    let line = |(variant, course): &(&VariantAnalysis, &Course)| {
+        (source.name(variant), course.seconds().zip(values(course).iter().copied()).collect())
     };
-    let marks = |(arm, course): &(&ArmAnalysis, &Course)| {
+    let marks = |(variant, course): &(&VariantAnalysis, &Course)| {
         let seconds = course.checkpoints.iter().map(|window| course.middle(*window));
-        (format!("checkpoint, {}", source.name(arm)), seconds.collect())
+        (format!("checkpoint, {}", source.name(variant)), seconds.collect())
     };
     let marked = shown.iter().filter(|(_, course)| at == WAL && !course.checkpoints.is_empty());
     let marks: Vec<Events> = marked.map(marks).collect();
@@ -70,18 +70,18 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         ..chart(quantity, unit, &shown.iter().map(line).collect::<Vec<Line>>(), &marks)
     };
     let step = shown.iter().map(|(_, course)| course.step).fold(0.0, f64::max);
-    let blocks: Vec<String> = shown.iter().map(|(_, course)| (course.block + 1).to_string()).collect();
+    let rounds: Vec<String> = shown.iter().map(|(_, course)| (course.round + 1).to_string()).collect();
     let note = format!(
-        "{}One trial of each: that with the median of its arm (block {}), in windows of up to {}; a trial, no estimate.{checkpoints}",
+        "{}One trial of each: that with the median of its variant (round {}), in windows of up to {}; a trial, no estimate.{checkpoints}",
         left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
-        blocks.join(", "),
+        rounds.join(", "),
         number::value(step * 1e9, Unit::Nanos),
     );
-    let arms = shown.iter().map(|(arm, _)| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, course: Some(at) })
+    let variants = shown.iter().map(|(variant, _)| variant.index).collect();
+    Some(Figure { chart: Box::new(chart), note, variants, course: Some(at) })
 }
 
-/// A static chart of one quantity of several arms, with events marked below. The page's script replaces it by an
+/// A static chart of one quantity of several variants, with events marked below. The page's script replaces it by an
 /// interactive one.
 fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
     let points = || lines.iter().flat_map(|(_, points)| points).filter(|(_, value)| value.is_finite());
@@ -131,11 +131,11 @@ pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
     let step = shown.iter().map(|(_, course)| course.step).fold(f64::INFINITY, f64::min);
     let count = shown.iter().map(|(_, c)| (c.step * c.throughput.len() as f64 / step).round() as usize).max()?;
     let seconds: Vec<f64> = (0..count).map(|at| round((at as f64 + 0.5) * step)).collect();
-    let series = shown.iter().map(|(arm, course)| {
+    let series = shown.iter().map(|(variant, course)| {
         let at = |seconds: &f64| values(course).get((seconds / course.step) as usize).filter(|value| value.is_finite());
         let values: Vec<Value> =
             seconds.iter().map(|s| at(s).map_or(Value::Null, |value| json!(round(*value)))).collect();
-        json!({ "name": source.name(arm), "values": values })
+        json!({ "name": source.name(variant), "values": values })
     });
     let marks: Vec<Vec<f64>> = match at {
         WAL => {

@@ -1,7 +1,7 @@
 //! Heat map of the first metric over two dimensions.
 
 use super::{Figure, Source};
-use crate::analysis::{ArmAnalysis, better};
+use crate::analysis::{VariantAnalysis, better};
 use crate::chart::{Cell, Dimension, Heatmap};
 use crate::document::max_of;
 use crate::number;
@@ -13,10 +13,10 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let scenario = source.scenario;
     let metric = scenario.metrics.first()?;
     let [rows, columns] = scenario.dimensions.as_slice() else { return None };
-    let arms: Vec<&ArmAnalysis> = scenario.arms.iter().filter_map(|i| source.arm(*i)).collect();
+    let variants: Vec<&VariantAnalysis> = scenario.variants.iter().filter_map(|i| source.variant(*i)).collect();
     let levels = |dimension: &String| {
         let mut levels: Vec<String> = Vec::new();
-        for level in arms.iter().filter_map(|arm| arm.dimensions.get(dimension)).map(ToString::to_string) {
+        for level in variants.iter().filter_map(|variant| variant.dimensions.get(dimension)).map(ToString::to_string) {
             if !levels.contains(&level) {
                 levels.push(level);
             }
@@ -26,20 +26,20 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let (down, across) = (levels(rows), levels(columns));
     let size = 2..=MOST;
     // With more than half of the combinations missing, a list is clearer than a map.
-    if !size.contains(&down.len()) || !size.contains(&across.len()) || arms.len() * 2 < down.len() * across.len() {
+    if !size.contains(&down.len()) || !size.contains(&across.len()) || variants.len() * 2 < down.len() * across.len() {
         return None;
     }
-    let at = |arm: &ArmAnalysis, dimension: &String, level: &String| {
-        arm.dimensions.get(dimension).is_some_and(|value| value.to_string() == *level)
+    let at = |variant: &VariantAnalysis, dimension: &String, level: &String| {
+        variant.dimensions.get(dimension).is_some_and(|value| value.to_string() == *level)
     };
     let cell = |row: &String, column: &String| {
-        let arm = arms.iter().find(|arm| at(arm, rows, row) && at(arm, columns, column));
+        let variant = variants.iter().find(|variant| at(variant, rows, row) && at(variant, columns, column));
         let missing = |word: &str, reason: &str| Cell::Missing { word: word.into(), reason: reason.into() };
-        match arm {
+        match variant {
             None => missing("–", "not part of the study"),
-            Some(arm) => match (arm.estimate(metric), &arm.skipped, arm.failures.first()) {
+            Some(variant) => match (variant.estimate(metric), &variant.skipped, variant.failures.first()) {
                 (Some(estimate), ..) => {
-                    let note = max_of(arm, metric) + &number::sentence(estimate, metric.unit());
+                    let note = max_of(variant, metric) + &number::sentence(estimate, metric.unit());
                     Cell::Value { value: estimate.value, note }
                 }
                 (None, Some(why), _) => missing("skipped", why),
@@ -64,6 +64,11 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
         cells,
     };
     let note =
-        "Medians over blocks, the best outlined; it describes and decides nothing: verdicts are in the table.".into();
-    Some(Figure { chart: Box::new(chart), note, arms: arms.iter().map(|arm| arm.index).collect(), course: None })
+        "Medians over rounds, the best outlined; it describes and decides nothing: verdicts are in the table.".into();
+    Some(Figure {
+        chart: Box::new(chart),
+        note,
+        variants: variants.iter().map(|variant| variant.index).collect(),
+        course: None,
+    })
 }

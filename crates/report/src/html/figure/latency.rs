@@ -25,21 +25,26 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let (timing, transaction) = latency;
     let shown = source.scenario.leading(source.analysis, MOST);
-    let known = shown.iter().filter_map(|arm| Some((*arm, source.evidence.latency(arm.index, latency)?)));
+    let known = shown.iter().filter_map(|variant| Some((*variant, source.evidence.latency(variant.index, latency)?)));
     let known: Vec<_> = known.collect();
     let least = known.iter().map(|(_, all)| all.total()).min()?;
     let what = words(*timing);
     let of = transaction.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
     let note = format!(
-        "{}All blocks pooled, {} or more in each curve; the last point is the longest, and no other is drawn that fewer \
+        "{}All rounds pooled, {} or more in each curve; the last point is the longest, and no other is drawn that fewer \
          than ten lie beyond.",
         left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
         number::counted(least, noun(*timing)),
     );
     let title = format!("{}: {what}{of} by percentile", source.scenario.name);
-    let curves: Vec<Curve> = known.iter().map(|(arm, all)| (source.name(arm), all.curve())).collect();
+    let curves: Vec<Curve> = known.iter().map(|(variant, all)| (source.name(variant), all.curve())).collect();
     let chart = chart(title, &format!("{what}{of}"), &format!("{}s", noun(*timing)), &curves);
-    Some(Figure { chart: Box::new(chart), note, arms: known.iter().map(|(arm, _)| arm.index).collect(), course: None })
+    Some(Figure {
+        chart: Box::new(chart),
+        note,
+        variants: known.iter().map(|(variant, _)| variant.index).collect(),
+        course: None,
+    })
 }
 
 /// Latency over log₁₀(1/(1 − q)), an axis on which each further nine has the same width.

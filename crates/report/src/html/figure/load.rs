@@ -5,11 +5,11 @@ use litelab_model::metric::{Measure, Metric, Timing, Unit};
 use litelab_record::outcome::{Probe, ResponseTimes};
 
 use super::{Figure, Source};
-use crate::analysis::ArmAnalysis;
+use crate::analysis::VariantAnalysis;
 use crate::chart::{Axis, Entry, Lane, Mark, Panel, Sample, Xy, mark, say};
 use crate::number;
 
-/// Largest number of arms of a scenario with a chart.
+/// Largest number of variants of a scenario with a chart.
 const MOST: usize = 4;
 
 /// Name of a quantile, and its value in a probe.
@@ -18,18 +18,18 @@ type Quantile = (&'static str, fn(&ResponseTimes) -> f64);
 const QUANTILES: [Quantile; 3] = [("P50", |times| times.p50), ("P95", |times| times.p95), ("P99", |times| times.p99)];
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
-    source.measured().filter_map(|arm| figure(source, arm)).take(MOST).collect()
+    source.measured().filter_map(|variant| figure(source, variant)).take(MOST).collect()
 }
 
-fn figure(source: Source<'_>, arm: &ArmAnalysis) -> Option<Figure> {
-    let probes = source.evidence.probes(arm.index);
-    let search = source.info.plan.arms.get(arm.index)?.search.as_ref()?;
+fn figure(source: Source<'_>, variant: &VariantAnalysis) -> Option<Figure> {
+    let probes = source.evidence.probes(variant.index);
+    let search = source.info.plan.variants.get(variant.index)?.search.as_ref()?;
     if probes.is_empty() {
         return None;
     }
-    let sustainable = arm.estimate(&Measure::Sustainable.into());
+    let sustainable = variant.estimate(&Measure::Sustainable.into());
     let rate = sustainable.map(|estimate| number::sentence(estimate, Unit::PerSecond));
-    let of = if source.scenario.arms.len() > 1 { format!(", {}", source.name(arm)) } else { String::new() };
+    let of = if source.scenario.variants.len() > 1 { format!(", {}", source.name(variant)) } else { String::new() };
     let chart = Xy {
         title: format!("{}: response time against offered load{of}", source.scenario.name),
         summary: rate.map_or_else(String::new, |rate| format!("The highest rate that was kept is {rate}.")),
@@ -42,9 +42,9 @@ fn figure(source: Source<'_>, arm: &ArmAnalysis) -> Option<Figure> {
     };
     let kept = search.holds.iter().map(condition).collect::<Vec<_>>().join(" and ");
     let note = format!(
-        "Every rate that was tried, of all blocks; a rate is kept while {kept} and all arrivals are served.{old}"
+        "Every rate that was tried, of all rounds; a rate is kept while {kept} and all arrivals are served.{old}"
     );
-    Some(Figure { chart: Box::new(chart), note, arms: vec![arm.index], course: None })
+    Some(Figure { chart: Box::new(chart), note, variants: vec![variant.index], course: None })
 }
 
 /// A chart with a bound in nanoseconds and its name, and with the highest sustained rate.

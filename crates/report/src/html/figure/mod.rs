@@ -7,23 +7,23 @@
 //! | `grid` | a heat map, with two dimensions |
 //! | `workers` | throughput and P99 over workers, if the scenario requests scalability |
 //! | `load` | response time over the rate of arrivals, for searches |
-//! | `blocks` | the first metric by block |
+//! | `rounds` | the first metric by round |
 //! | `course` | single trials over time |
 //! | `flame` | CPU time by call stack, if it was sampled |
 
-mod blocks;
 mod course;
 mod flame;
 mod grid;
 mod latency;
 mod load;
 mod ratios;
+mod rounds;
 mod workers;
 
 use litelab_record::RunInfo;
 
 use super::evidence::Evidence;
-use crate::analysis::{Analysis, ArmAnalysis, ScenarioAnalysis};
+use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
 use crate::chart::Chart;
 
 pub(super) use course::live;
@@ -34,8 +34,8 @@ pub(super) struct Figure {
     pub(super) chart: Box<dyn Chart>,
     /// Note on the data: what is pooled, what is left out.
     pub(super) note: String,
-    /// Arms of the chart that are distinguished in it.
-    pub(super) arms: Vec<usize>,
+    /// Variants of the chart that are distinguished in it.
+    pub(super) variants: Vec<usize>,
     /// Index of the quantity, for a chart of single trials over time.
     pub(super) course: Option<usize>,
 }
@@ -50,19 +50,19 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn arm(&self, index: usize) -> Option<&'a ArmAnalysis> {
-        self.analysis.arms.get(index)
+    fn variant(&self, index: usize) -> Option<&'a VariantAnalysis> {
+        self.analysis.variants.get(index)
     }
 
-    /// Name of an arm that distinguishes it from the others.
-    fn name(&self, arm: &ArmAnalysis) -> String {
-        super::name(self.scenario, arm, self.analysis)
+    /// Name of a variant that distinguishes it from the others.
+    fn name(&self, variant: &VariantAnalysis) -> String {
+        super::name(self.scenario, variant, self.analysis)
     }
 
-    /// Measured arms of the scenario, in order.
-    fn measured(&self) -> impl Iterator<Item = &'a ArmAnalysis> {
+    /// Measured variants of the scenario, in order.
+    fn measured(&self) -> impl Iterator<Item = &'a VariantAnalysis> {
         let analysis = self.analysis;
-        self.scenario.arms.iter().filter_map(|i| analysis.arms.get(*i)).filter(|arm| arm.measured > 0)
+        self.scenario.variants.iter().filter_map(|i| analysis.variants.get(*i)).filter(|variant| variant.measured > 0)
     }
 }
 
@@ -73,13 +73,13 @@ pub(super) fn all(source: Source<'_>) -> Vec<Figure> {
     figures.extend(grid::figure(source));
     figures.extend(workers::figure(source));
     figures.extend(load::figures(source));
-    figures.extend(blocks::figure(source));
+    figures.extend(rounds::figure(source));
     figures.extend(course::figures(source));
     figures.extend(flame::figures(source));
     figures
 }
 
-/// Note on arms that are left out of a chart: `6 of 40 arms: …. `; empty if there are none.
+/// Note on variants that are left out of a chart: `6 of 40 variants: …. `; empty if there are none.
 fn left_out(shown: usize, of: usize, which: &str) -> String {
-    if shown < of { format!("{shown} of {of} arms: {which}. ") } else { String::new() }
+    if shown < of { format!("{shown} of {of} variants: {which}. ") } else { String::new() }
 }

@@ -1,9 +1,9 @@
-//! Forest plots of every arm compared with the baseline, one for each judged metric.
+//! Forest plots of every variant compared with the baseline, one for each judged metric.
 
 use litelab_stats::{Better, Tolerance, Verdict};
 
 use super::{Figure, Source, left_out};
-use crate::analysis::{ArmComparison, MetricComparison, better};
+use crate::analysis::{MetricComparison, VariantComparison, better};
 use crate::chart::{Forest, ForestRow, Reading, Verdict as Word};
 use crate::document::{verdict_tone, verdict_words};
 use crate::number;
@@ -11,8 +11,8 @@ use crate::number;
 /// Largest number of rows of a chart.
 const MOST: usize = 24;
 
-/// Comparison of an arm, and its part in one metric.
-type Compared<'a> = (&'a ArmComparison, &'a MetricComparison);
+/// Comparison of a variant, and its part in one metric.
+type Compared<'a> = (&'a VariantComparison, &'a MetricComparison);
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let count = source.scenario.judged.len();
@@ -38,7 +38,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         cells.retain(|(_, cell)| far(cell) >= least);
         cells.truncate(MOST);
     }
-    let baseline = source.arm(scenario.baseline)?;
+    let baseline = source.variant(scenario.baseline)?;
     let tolerance = Tolerance::new(source.analysis.tolerance).unwrap_or_default();
     let delta = 1.0 + tolerance.delta();
     let good = better(metric);
@@ -47,15 +47,15 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         |verdict| verdict_words(verdict, metric).split_once(' ').map(|(_, word)| word.to_owned()).unwrap_or_default();
     let (faster, slower) = (word(Verdict::Faster), word(Verdict::Slower));
     let sides = if good == Better::Higher { (slower, faster) } else { (faster, slower) };
-    let arms: Vec<usize> = cells.iter().map(|(of, _)| of.arm).collect();
+    let variants: Vec<usize> = cells.iter().map(|(of, _)| of.variant).collect();
     let note = format!(
-        "{}{} intervals of paired blocks; the shaded band is ±{}, within which arms count as equivalent.",
+        "{}{} intervals of paired rounds; the shaded band is ±{}, within which variants count as equivalent.",
         left_out(cells.len(), all, "those farthest from the baseline"),
         number::percent(scenario.confidence),
         number::percent(source.analysis.tolerance),
     );
     let mut summary = summary(&cells, metric, &baseline.label);
-    let losing = |(of, cell): &&Compared| cell.verdict == Verdict::Faster && of.footing.is_loss();
+    let losing = |(of, cell): &&Compared| cell.verdict == Verdict::Faster && of.durability_pair.is_loss();
     match cells.iter().filter(losing).count() {
         0 => {}
         n => summary.push_str(&format!(" Of these, {n} give up durability for it.")),
@@ -69,7 +69,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         sides: Some(sides),
         rows,
     };
-    Some(Figure { chart: Box::new(chart), note, arms, course: None })
+    Some(Figure { chart: Box::new(chart), note, variants, course: None })
 }
 
 fn row(source: Source<'_>, (of, cell): Compared<'_>) -> Option<ForestRow> {
@@ -81,13 +81,13 @@ fn row(source: Source<'_>, (of, cell): Compared<'_>) -> Option<ForestRow> {
         Err(why) => Err(why.clone()),
     };
     Some(ForestRow {
-        label: source.name(source.arm(of.arm)?),
-        blocks: cell.ratio.as_ref().map_or(0, |paired| u32::try_from(paired.ratio.n).unwrap_or(u32::MAX)),
+        label: source.name(source.variant(of.variant)?),
+        rounds: cell.ratio.as_ref().map_or(0, |paired| u32::try_from(paired.ratio.n).unwrap_or(u32::MAX)),
         ratio,
         verdict: Some(Word {
             glyph: glyph.into(),
-            word: format!("{word}, {}", of.footing),
-            tone: verdict_tone(cell.verdict, of.footing),
+            word: format!("{word}, {}", of.durability_pair),
+            tone: verdict_tone(cell.verdict, of.durability_pair),
         }),
     })
 }

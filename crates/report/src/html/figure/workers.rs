@@ -5,7 +5,7 @@ use litelab_model::metric::{Measure, Metric, Quantile, Timing, Unit};
 use litelab_stats::{Estimate, Usl};
 
 use super::{Figure, Source};
-use crate::analysis::{ArmAnalysis, Scalability};
+use crate::analysis::{Scalability, VariantAnalysis};
 use crate::chart::{Axis, Entry, Kind, Mark, Panel, Reading, Sample, Xy, mark, say};
 use crate::number;
 
@@ -20,7 +20,7 @@ const DODGE: f64 = 0.008;
 /// Factor between a value and an interval's end above which the end does not extend the axis and is drawn as an arrow.
 const FAR: f64 = 10.0;
 
-/// Arms that differ only in the number of workers.
+/// Variants that differ only in the number of workers.
 struct Series {
     /// Name of the series; may be empty if it is the only one.
     name: String,
@@ -36,14 +36,14 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let is_p99 = |metric: &&Metric| matches!(metric.measure, Measure::Latency(_, Quantile::P99));
     let service = Metric::from(Measure::Latency(Timing::Service, Quantile::P99));
     let p99 = scenario.metrics.iter().find(is_p99).unwrap_or(&service);
-    let of = |of: &Scalability| arms(source, of);
-    let point = |metric: &Metric, (workers, arm): (u32, &ArmAnalysis)| {
-        let latency = arm.estimate(p99).filter(|_| arm.too_few(p99).is_none());
-        (workers, arm.estimate(metric).map(Reading::from), latency.map(Reading::from))
+    let of = |of: &Scalability| variants(source, of);
+    let point = |metric: &Metric, (workers, variant): (u32, &VariantAnalysis)| {
+        let latency = variant.estimate(p99).filter(|_| variant.too_few(p99).is_none());
+        (workers, variant.estimate(metric).map(Reading::from), latency.map(Reading::from))
     };
     let series = shown.iter().map(|law| Series {
         name: law.label.clone(),
-        points: of(law).into_iter().map(|arm| point(&law.metric, arm)).collect(),
+        points: of(law).into_iter().map(|variant| point(&law.metric, variant)).collect(),
         law: law.law.clone(),
     });
     let chart = Xy {
@@ -54,22 +54,22 @@ pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
         0 => String::new(),
         more => format!(" {more} more curves are left out; their figures stand below the table."),
     };
-    let note = format!("Medians over blocks with 95 % intervals; the law is fitted to all blocks.{more}");
-    let arms = shown.iter().flat_map(of).map(|(_, arm)| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, course: None })
+    let note = format!("Medians over rounds with 95 % intervals; the law is fitted to all rounds.{more}");
+    let variants = shown.iter().flat_map(of).map(|(_, variant)| variant.index).collect();
+    Some(Figure { chart: Box::new(chart), note, variants, course: None })
 }
 
-/// Arms of one curve with their numbers of workers, the fewest first.
-fn arms<'a>(source: Source<'a>, law: &Scalability) -> Vec<(u32, &'a ArmAnalysis)> {
-    let of = |arm: &'a ArmAnalysis| {
-        let Some(Scalar::Integer(level)) = arm.dimensions.get(&law.dimension) else { return None };
-        let others = arm.dimensions.iter().filter(|(name, _)| **name != law.dimension);
+/// Variants of one curve with their numbers of workers, the fewest first.
+fn variants<'a>(source: Source<'a>, law: &Scalability) -> Vec<(u32, &'a VariantAnalysis)> {
+    let of = |variant: &'a VariantAnalysis| {
+        let Some(Scalar::Integer(level)) = variant.dimensions.get(&law.dimension) else { return None };
+        let others = variant.dimensions.iter().filter(|(name, _)| **name != law.dimension);
         let label = others.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-        Some((u32::try_from(*level).ok()?, arm)).filter(|(level, _)| *level > 0 && label == law.label)
+        Some((u32::try_from(*level).ok()?, variant)).filter(|(level, _)| *level > 0 && label == law.label)
     };
-    let mut arms: Vec<(u32, &ArmAnalysis)> = source.measured().filter_map(of).collect();
-    arms.sort_by_key(|(level, _)| *level);
-    arms
+    let mut variants: Vec<(u32, &VariantAnalysis)> = source.measured().filter_map(of).collect();
+    variants.sort_by_key(|(level, _)| *level);
+    variants
 }
 
 /// A chart of two panels over the same workers: throughput with the fitted law above, latency below.

@@ -54,7 +54,7 @@ pub fn runner() -> Description {
         name: name.into(),
         version: "1.2.3".into(),
         sqlite,
-        accesses: vec!["per-worker".into()],
+        sharings: vec!["own-connection".into()],
         executors: vec![],
         interface: None,
         dialect: litelab_protocol::Dialect::Sqlite,

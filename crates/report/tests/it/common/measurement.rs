@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use litelab_model::Arm;
+use litelab_model::Variant;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ConnectionSettings, ErrorCount, Operation, TrialResult, WorkerResult};
 use litelab_record::Summary;
@@ -61,11 +61,11 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    pub fn measurement(&self, arm: &Arm) -> Measurement {
+    pub fn measurement(&self, variant: &Variant) -> Measurement {
         let mut service = Histogram::new();
         let late = |i: u64| i * 20 >= self.observations * 19;
         (0..self.observations).for_each(|i| service.record(if late(i) { self.p99_ns } else { self.p50_ns }));
-        let role = arm.trial.roles.first().map_or("writers", |r| r.name.as_str());
+        let role = variant.trial.roles.first().map_or("writers", |r| r.name.as_str());
         let busy = ErrorCount { seen: self.busy, cured: self.busy, message: None };
         let busy = (self.busy > 0).then(|| ("SQLITE_BUSY".to_owned(), busy)).into_iter();
         let operation = Operation {

@@ -31,7 +31,7 @@ impl From<Numbers> for Gives {
     }
 }
 
-/// Records a run of `plan` whose trials have the outcomes that `trial` returns for block and arm; `None` is a trial
+/// Records a run of `plan` whose trials have the outcomes that `trial` returns for round and variant; `None` is a trial
 /// that did not run. Values that depend on the clock or the machine are replaced by constants.
 pub fn record(
     path: &Path,
@@ -42,22 +42,22 @@ pub fn record(
     let mut recorder = Recorder::create(path, plan, "name = \"made up\"", &environment::quiet()).unwrap();
     recorder.runner(&environment::runner()).unwrap();
     prepare(&recorder);
-    let blocks = plan.scenarios.iter().map(|s| s.blocks).max().unwrap_or(0);
-    for (block, scenario) in (0..blocks).flat_map(|block| (0..plan.scenarios.len()).map(move |s| (block, s))) {
-        let trials: Vec<(TrialRecord, Series)> = (0..plan.arms.len())
-            .filter(|arm| plan.arms[*arm].scenario == scenario)
-            .filter_map(|arm| {
-                let gives = trial(block, arm)?;
+    let rounds = plan.scenarios.iter().map(|s| s.rounds).max().unwrap_or(0);
+    for (round, scenario) in (0..rounds).flat_map(|round| (0..plan.scenarios.len()).map(move |s| (round, s))) {
+        let trials: Vec<(TrialRecord, Series)> = (0..plan.variants.len())
+            .filter(|variant| plan.variants[*variant].scenario == scenario)
+            .filter_map(|variant| {
+                let gives = trial(round, variant)?;
                 let series = match &gives {
                     Gives::Numbers(numbers) => numbers.series.clone(),
                     Gives::Failure(..) => Series::default(),
                 };
-                Some((trial_record(plan, block, arm, gives), series))
+                Some((trial_record(plan, round, variant, gives), series))
             })
             .collect();
         let load =
             LoadWindow { busy_share: Some(0.4), steal_share: Some(0.001), ticks: Some(500), ..LoadWindow::default() };
-        recorder.block((scenario, block), "2026-01-02T03:04:05Z", &load, &trials).unwrap();
+        recorder.round((scenario, round), "2026-01-02T03:04:05Z", &load, &trials).unwrap();
     }
     recorder.finished().unwrap();
     let file = RunFile::open(path).unwrap();
@@ -69,9 +69,9 @@ pub fn record(
     (file, info)
 }
 
-fn trial_record(plan: &Plan, block: u32, arm: usize, gives: Gives) -> TrialRecord {
+fn trial_record(plan: &Plan, round: u32, variant: usize, gives: Gives) -> TrialRecord {
     let outcome = match gives {
-        Gives::Numbers(numbers) => Outcome::Measured(Box::new(numbers.measurement(&plan.arms[arm]))),
+        Gives::Numbers(numbers) => Outcome::Measured(Box::new(numbers.measurement(&plan.variants[variant]))),
         Gives::Failure(kind, reason) => Outcome::Failed(Box::new(Failure {
             kind,
             reason: reason.into(),
@@ -80,7 +80,14 @@ fn trial_record(plan: &Plan, block: u32, arm: usize, gives: Gives) -> TrialRecor
             result: None,
         })),
     };
-    TrialRecord { block, arm, position: arm as u32, started: "2026-01-02T03:04:05Z".into(), seconds: 1.5, outcome }
+    TrialRecord {
+        round,
+        variant,
+        position: variant as u32,
+        started: "2026-01-02T03:04:05Z".into(),
+        seconds: 1.5,
+        outcome,
+    }
 }
 
 /// The run of most tests; see [`plan::study`].

@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use litelab_model::plan::{Arm, ClaimPlan, FindingPlan, FindingValuePlan, Plan, ScenarioPlan};
+use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan, ScenarioPlan, Variant};
 use litelab_model::study::Location;
 use litelab_model::{Metric, Scalar};
-use litelab_protocol::{Access, Connection, Executor, Load, Order, Prepare, Retry, Role, Step, Trial, Until};
+use litelab_protocol::{Connection, Executor, Load, Order, Prepare, Retry, Role, Sharing, Step, Trial, Until};
 use litelab_record::outcome::{FailureKind, Flag};
 
 use super::{Gives, Numbers};
 
-/// Disturbance of each block, the same for all its arms.
+/// Disturbance of each round, the same for all its variants.
 const NOISE: [f64; 8] = [1.0, 1.02, 0.99, 1.4, 0.7, 1.01, 1.03, 0.98];
 
 pub fn metric(name: &str) -> Metric {
     name.parse().unwrap()
 }
 
-pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
+pub fn variant(scenario: usize, dimensions: &[(&str, Scalar)]) -> Variant {
     let role = Role {
         name: "writers".into(),
         workers: 2,
@@ -30,7 +30,7 @@ pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
         load: Load::Closed { think_us: 0 },
         until: Until::Time { ms: 1000 },
     };
-    Arm {
+    Variant {
         scenario,
         dimensions: dimensions.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         driver: "rusqlite".into(),
@@ -44,7 +44,7 @@ pub fn arm(scenario: usize, dimensions: &[(&str, Scalar)]) -> Arm {
             id: String::new(),
             driver: "rusqlite".into(),
             executor: Executor::Threads,
-            access: Access::PerWorker,
+            sharing: Sharing::OwnConnection,
             databases: vec![],
             connection: Connection { settings: vec![], read_back: vec![], options: BTreeMap::new() },
             prepare: Prepare::Once,
@@ -77,11 +77,11 @@ pub fn text(value: &str) -> Scalar {
     Scalar::Text(value.into())
 }
 
-pub fn scenario(name: &str, blocks: u32, dimensions: &[&str], baseline: usize, metrics: &[&str]) -> ScenarioPlan {
+pub fn scenario(name: &str, rounds: u32, dimensions: &[&str], baseline: usize, metrics: &[&str]) -> ScenarioPlan {
     ScenarioPlan {
         name: name.into(),
         question: format!("What does {name} cost?"),
-        blocks,
+        rounds,
         dimensions: dimensions.iter().map(|d| (*d).to_owned()).collect(),
         baseline,
         metrics: metrics.iter().map(|m| metric(m)).collect(),
@@ -101,7 +101,7 @@ pub fn empty() -> Plan {
         seed: 42,
         tolerance: 0.05,
         scenarios: vec![],
-        arms: vec![],
+        variants: vec![],
         claims: vec![],
         left_out: vec![],
         findings: vec![],
@@ -110,13 +110,13 @@ pub fn empty() -> Plan {
     }
 }
 
-/// | arm | scenario | role |
+/// | variant | scenario | role |
 /// |---|---|---|
 /// | 0 | sync | the baseline |
 /// | 1 | sync | four times slower |
 /// | 2 | sync | too noisy in throughput, slower in p50 |
 /// | 3 | sync | the twin of 0 |
-/// | 4, 5 | batch | four blocks only; one of 5 fails; both have footnotes |
+/// | 4, 5 | batch | four rounds only; one of 5 fails; both have footnotes |
 /// | 6 | alone | in memory, without anything to compare with |
 pub fn study() -> Plan {
     let profile = |name: &str| ("profile", text(name));
@@ -126,14 +126,14 @@ pub fn study() -> Plan {
             scenario("batch", 4, &["batch"], 4, &["p99", "wal_peak"]),
             scenario("alone", 8, &[], 6, &["rows_per_second"]),
         ],
-        arms: vec![
-            arm(0, &[profile("wal-normal")]),
-            arm(0, &[profile("wal-full")]),
-            arm(0, &[profile("delete-full")]),
-            arm(0, &[profile("wal-normal"), ("aa", text("twin"))]),
-            arm(1, &[("batch", Scalar::Integer(1))]),
-            arm(1, &[("batch", Scalar::Integer(10))]),
-            Arm { location: Location::MemoryShared, ..arm(2, &[]) },
+        variants: vec![
+            variant(0, &[profile("wal-normal")]),
+            variant(0, &[profile("wal-full")]),
+            variant(0, &[profile("delete-full")]),
+            variant(0, &[profile("wal-normal"), ("aa", text("twin"))]),
+            variant(1, &[("batch", Scalar::Integer(1))]),
+            variant(1, &[("batch", Scalar::Integer(10))]),
+            Variant { location: Location::MemoryShared, ..variant(2, &[]) },
         ],
         claims: vec![
             claim("cheap", "NORMAL is at least twice as fast as FULL.", "throughput", (0, Some(1)), (Some(2.0), None)),
@@ -149,13 +149,13 @@ pub fn study() -> Plan {
                     "best".to_owned(),
                     FindingValuePlan::Best {
                         metric: metric("throughput"),
-                        arms: vec![0, 1, 2],
+                        variants: vec![0, 1, 2],
                         dimension: "profile".into(),
                     },
                 ),
-                ("time".to_owned(), FindingValuePlan::Value { metric: metric("p50"), arm: 1 }),
-                ("ratio".to_owned(), FindingValuePlan::Ratio { metric: metric("p50"), arm: 1, against: 0 }),
-                ("few".to_owned(), FindingValuePlan::Value { metric: metric("p99"), arm: 5 }),
+                ("time".to_owned(), FindingValuePlan::Value { metric: metric("p50"), variant: 1 }),
+                ("ratio".to_owned(), FindingValuePlan::Ratio { metric: metric("p50"), variant: 1, against: 0 }),
+                ("few".to_owned(), FindingValuePlan::Value { metric: metric("p99"), variant: 5 }),
             ]),
         }],
         ..empty()
@@ -166,7 +166,7 @@ fn claim(
     name: &str,
     sentence: &str,
     of: &str,
-    arms: (usize, Option<usize>),
+    variants: (usize, Option<usize>),
     bounds: (Option<f64>, Option<f64>),
 ) -> ClaimPlan {
     ClaimPlan {
@@ -175,22 +175,22 @@ fn claim(
         published: "somebody's own figure".into(),
         note: if name == "small" { "Checkpoints may starve.".into() } else { String::new() },
         metric: metric(of),
-        arm: arms.0,
-        against: arms.1,
+        variant: variants.0,
+        against: variants.1,
         at_least: bounds.0,
         at_most: bounds.1,
     }
 }
 
-/// Outcome of an arm of [`study`] in a block.
-pub fn outcome(block: u32, arm: usize) -> Option<Gives> {
-    if (arm == 4 || arm == 5) && block >= 4 {
+/// Outcome of a variant of [`study`] in a round.
+pub fn outcome(round: u32, variant: usize) -> Option<Gives> {
+    if (variant == 4 || variant == 5) && round >= 4 {
         return None;
     }
-    let noise = NOISE[block as usize % NOISE.len()];
+    let noise = NOISE[round as usize % NOISE.len()];
     let times = |value: f64, factor: f64| (value * factor).round() as u64;
-    // Small, different in each block, and of both signs.
-    let jitter = 1.0 + f64::from((block as i32 * 7 + arm as i32 * 3) % 8 - 4) / 1000.0;
+    // Small, different in each round, and of both signs.
+    let jitter = 1.0 + f64::from((round as i32 * 7 + variant as i32 * 3) % 8 - 4) / 1000.0;
     let base = Numbers {
         committed: times(12_000.0, noise * jitter),
         p50_ns: times(80_000.0, 2.0 - jitter),
@@ -198,7 +198,7 @@ pub fn outcome(block: u32, arm: usize) -> Option<Gives> {
         cpu_ns: times(30_000.0, jitter),
         ..Numbers::default()
     };
-    let numbers = match arm {
+    let numbers = match variant {
         1 => Numbers {
             committed: base.committed / 4,
             p50_ns: base.p50_ns * 4,
@@ -206,7 +206,7 @@ pub fn outcome(block: u32, arm: usize) -> Option<Gives> {
             ..base
         },
         2 => Numbers {
-            committed: times(base.committed as f64, [1.5, 0.6][block as usize % 2]),
+            committed: times(base.committed as f64, [1.5, 0.6][round as usize % 2]),
             p50_ns: times(base.p50_ns as f64, 1.3),
             settings: vec![("delete", 2), ("delete", 1)],
             ..base
@@ -218,7 +218,7 @@ pub fn outcome(block: u32, arm: usize) -> Option<Gives> {
             ],
             ..base
         },
-        5 if block == 2 => {
+        5 if round == 2 => {
             return Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 9, expected 10"));
         }
         5 => Numbers {

@@ -34,7 +34,7 @@ pub struct RatioCase {
     pub note: String,
     pub confidence: f64,
     #[serde(default)]
-    pub blocks: Vec<(f64, f64)>,
+    pub rounds: Vec<(f64, f64)>,
     #[serde(default)]
     pub a: Vec<f64>,
     #[serde(default)]

@@ -8,14 +8,14 @@ use rand_pcg::Pcg64;
 /// A noisy machine. All noise is in logs and therefore relative.
 #[derive(Clone, Copy)]
 pub struct Host {
-    /// Scale of the noise common to all arms of a block, Student's t with 2 degrees of freedom: neighbours, occasional
+    /// Scale of the noise common to all variants of a round, Student's t with 2 degrees of freedom: neighbours, occasional
     /// stalls.
-    pub block: f64,
+    pub round: f64,
     /// Scale of the noise of each trial.
     pub trial: f64,
     /// Growth per trial in order of execution.
     pub drift: f64,
-    /// Change per position within a block: the advantage or disadvantage of running later.
+    /// Change per position within a round: the advantage or disadvantage of running later.
     pub position: f64,
     pub noise: Noise,
 }
@@ -38,7 +38,7 @@ pub const NOISES: [Noise; 4] = [Noise::Normal, Noise::LogNormal, Noise::Outliers
 
 impl Host {
     pub fn noisy(noise: Noise) -> Self {
-        Self { block: 0.5, trial: 0.3, drift: 0.02, position: 0.0, noise }
+        Self { round: 0.5, trial: 0.3, drift: 0.02, position: 0.0, noise }
     }
 }
 
@@ -68,14 +68,14 @@ impl Noise {
     }
 }
 
-/// Trials of two arms in blocks, in the scheduled order. The metric of arm B is `ratio` times that of arm A.
-pub fn blocks(host: Host, n: u32, ratio: f64, seed: u64) -> Vec<(f64, f64)> {
+/// Trials of two variants in rounds, in the scheduled order. The metric of variant B is `ratio` times that of variant A.
+pub fn rounds(host: Host, n: u32, ratio: f64, seed: u64) -> Vec<(f64, f64)> {
     let schedule = Schedule::new(seed, 2);
-    blocks_in_order(host, n, ratio, seed, |block| schedule.order(block))
+    rounds_in_order(host, n, ratio, seed, |round| schedule.order(round))
 }
 
-/// Trials as in [`blocks`], in an order given by the caller.
-pub fn blocks_in_order(
+/// Trials as in [`rounds`], in an order given by the caller.
+pub fn rounds_in_order(
     host: Host,
     n: u32,
     ratio: f64,
@@ -85,18 +85,18 @@ pub fn blocks_in_order(
     let mut rng = Pcg64::seed_from_u64(seed ^ 0x5EED);
     let shared = StudentT::new(2.0).unwrap();
     (0..n)
-        .map(|block| {
-            let common = host.block * shared.sample(&mut rng);
-            let mut arms = [0.0; 2];
-            for (position, arm) in order(block).into_iter().enumerate() {
-                let time = f64::from(2 * block) + position as f64;
+        .map(|round| {
+            let common = host.round * shared.sample(&mut rng);
+            let mut variants = [0.0; 2];
+            for (position, variant) in order(round).into_iter().enumerate() {
+                let time = f64::from(2 * round) + position as f64;
                 let log = common
                     + host.trial * host.noise.draw(&mut rng)
                     + host.drift * time
                     + host.position * position as f64;
-                arms[arm] = if arm == 1 { ratio * log.exp() } else { log.exp() };
+                variants[variant] = if variant == 1 { ratio * log.exp() } else { log.exp() };
             }
-            (arms[0], arms[1])
+            (variants[0], variants[1])
         })
         .collect()
 }

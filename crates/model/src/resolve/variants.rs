@@ -1,21 +1,21 @@
 //! Dimensions and the combinations of their values.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Access, Begin, Dialect, Executor};
+use litelab_protocol::{Begin, Dialect, Executor, Sharing};
 
 use crate::error::unknown;
 use crate::one_or_many::OneOrMany;
-use crate::plan::Arm;
+use crate::plan::Variant;
 use crate::quantity::{Quantity, Scalar, Vars};
 use crate::server::Server;
 use crate::study::{Location, QuickScenario, Scenario};
 
 type Dimensions = IndexMap<String, Scalar>;
 
-/// Limit of the arms of a scenario. A larger number takes too long to run and is most likely a typing error.
-const MAX_ARMS: usize = 10_000;
+/// Limit of the variants of a scenario. A larger number takes too long to run and is most likely a typing error.
+const MAX_VARIANTS: usize = 10_000;
 
-/// All combinations of `vary` and setups, without those of `without`, followed by the additional arms.
+/// All combinations of `vary` and setups, without those of `without`, followed by the additional variants.
 pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -> Result<Vec<Dimensions>, String> {
     let mut vary = scenario.vary.clone();
     if let Some(quick) = quick {
@@ -29,7 +29,7 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
             vary.insert(name.clone(), values.clone());
         }
     }
-    let mut out: Vec<Dimensions> = if vary.is_empty() && scenario.setups.is_empty() && !scenario.arms.is_empty() {
+    let mut out: Vec<Dimensions> = if vary.is_empty() && scenario.setups.is_empty() && !scenario.variants.is_empty() {
         vec![]
     } else {
         vec![Dimensions::new()]
@@ -38,8 +38,8 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
         if values.is_empty() {
             return Err(format!("vary.{name} has no values"));
         }
-        if out.len().saturating_mul(values.len()) > MAX_ARMS {
-            return Err(format!("it would have more than {MAX_ARMS} arms"));
+        if out.len().saturating_mul(values.len()) > MAX_VARIANTS {
+            return Err(format!("it would have more than {MAX_VARIANTS} variants"));
         }
         out = out
             .iter()
@@ -77,14 +77,14 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
             return Err(format!("quick.without: no combination has {}", describe(selector)));
         }
     }
-    out.extend(scenario.arms.iter().cloned());
+    out.extend(scenario.variants.iter().cloned());
     for (i, one) in out.iter().enumerate() {
         if out[..i].contains(one) {
-            return Err(format!("two arms are the same: {}", describe(one)));
+            return Err(format!("two variants are the same: {}", describe(one)));
         }
     }
     if out.is_empty() {
-        return Err("no arm is left".into());
+        return Err("no variant is left".into());
     }
     Ok(out)
 }
@@ -113,13 +113,13 @@ pub(super) fn put_on(combinations: &mut Vec<Dimensions>, drivers: &[String]) {
 
 /// Checks that the Universal Scalability Law can be fitted over a dimension: at least three levels, all of them
 /// positive integers.
-pub(super) fn check_usl(arms: &[Arm], name: &str, dimensions: &[String]) -> Result<(), String> {
+pub(super) fn check_usl(variants: &[Variant], name: &str, dimensions: &[String]) -> Result<(), String> {
     if !dimensions.iter().any(|d| d == name) {
         return Err(format!("usl: {}", unknown("dimension", name, dimensions.iter().map(String::as_str))));
     }
     let mut levels = Vec::new();
-    for arm in arms {
-        match arm.dimensions.get(name) {
+    for variant in variants {
+        match variant.dimensions.get(name) {
             Some(Scalar::Integer(n @ 1..)) if !levels.contains(n) => levels.push(*n),
             Some(Scalar::Integer(1..)) | None => {}
             Some(other) => return Err(format!("usl: `{name}` is `{other}`: it must be a whole number of at least 1")),
@@ -131,7 +131,7 @@ pub(super) fn check_usl(arms: &[Arm], name: &str, dimensions: &[String]) -> Resu
     Ok(())
 }
 
-/// The dimensions of all arms, in order of first appearance.
+/// The dimensions of all variants, in order of first appearance.
 pub(super) fn dimension_names(combinations: &[Dimensions]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in combinations.iter().flat_map(Dimensions::keys) {
@@ -142,7 +142,7 @@ pub(super) fn dimension_names(combinations: &[Dimensions]) -> Vec<String> {
     names
 }
 
-/// Whether the arm has all values of the selector. An integer equals a real number of the same value.
+/// Whether the variant has all values of the selector. An integer equals a real number of the same value.
 pub(super) fn matches(dimensions: &Dimensions, selector: &Dimensions) -> bool {
     selector.iter().all(|(name, wanted)| {
         dimensions
@@ -151,22 +151,26 @@ pub(super) fn matches(dimensions: &Dimensions, selector: &Dimensions) -> bool {
     })
 }
 
-/// The index of the only arm that matches a selector.
-pub(super) fn select(arms: &[Arm], selector: &Dimensions) -> Result<usize, String> {
-    let found: Vec<usize> =
-        arms.iter().enumerate().filter(|(_, arm)| matches(&arm.dimensions, selector)).map(|(i, _)| i).collect();
+/// The index of the only variant that matches a selector.
+pub(super) fn select(variants: &[Variant], selector: &Dimensions) -> Result<usize, String> {
+    let found: Vec<usize> = variants
+        .iter()
+        .enumerate()
+        .filter(|(_, variant)| matches(&variant.dimensions, selector))
+        .map(|(i, _)| i)
+        .collect();
     match found.as_slice() {
         [one] => Ok(*one),
         [] => {
             for name in selector.keys() {
-                if !arms.iter().any(|a| a.dimensions.contains_key(name)) {
-                    let known = arms.first().map(|a| &a.dimensions).into_iter().flat_map(Dimensions::keys);
+                if !variants.iter().any(|a| a.dimensions.contains_key(name)) {
+                    let known = variants.first().map(|a| &a.dimensions).into_iter().flat_map(Dimensions::keys);
                     return Err(unknown("dimension", name, known.map(String::as_str)));
                 }
             }
-            Err(format!("no arm has {}", describe(selector)))
+            Err(format!("no variant has {}", describe(selector)))
         }
-        several => Err(format!("{} arms have {}: name one", several.len(), describe(selector))),
+        several => Err(format!("{} variants have {}: name one", several.len(), describe(selector))),
     }
 }
 
@@ -178,18 +182,18 @@ pub(super) fn describe(selector: &Dimensions) -> String {
     selector.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// All choices of an arm: the keys of the scenario, overridden by the arm's dimensions.
+/// All choices of a variant: the keys of the scenario, overridden by the variant's dimensions.
 pub(super) struct Choice {
     pub driver: String,
     pub executor: Executor,
-    pub access: Access,
-    /// `None` if neither the scenario nor the arm sets one.
+    pub sharing: Sharing,
+    /// `None` if neither the scenario nor the variant sets one.
     pub profile: Option<String>,
     pub prepare: bool,
     pub location: Location,
     pub schema: Option<String>,
     pub server: Option<Server>,
-    /// Whether the server is set by the arm itself, not by the scenario for all its arms.
+    /// Whether the server is set by the variant itself, not by the scenario for all its variants.
     pub own_server: bool,
     pub databases: Option<Quantity>,
     pub begin: Option<Begin>,
@@ -203,7 +207,7 @@ pub(super) struct Choice {
     pub pragmas: IndexMap<String, Scalar>,
     /// Server settings that override those of the profile.
     pub settings: IndexMap<String, Scalar>,
-    /// Options of the driver, in which those of the arm override those of the scenario.
+    /// Options of the driver, in which those of the variant override those of the scenario.
     pub options: IndexMap<String, Scalar>,
 }
 
@@ -211,7 +215,7 @@ pub(super) struct Choice {
 const KEYS: [&str; 13] = [
     "driver",
     "executor",
-    "access",
+    "sharing",
     "profile",
     "prepare",
     "location",
@@ -225,12 +229,12 @@ const KEYS: [&str; 13] = [
 ];
 
 impl Choice {
-    /// The choices of an arm. Dimensions that are variables are set in `vars`.
+    /// The choices of a variant. Dimensions that are variables are set in `vars`.
     pub(super) fn new(scenario: &Scenario, dimensions: &Dimensions, vars: &mut Vars) -> Result<Self, String> {
         let mut choice = Self {
             driver: scenario.driver.clone().unwrap_or_else(|| "rusqlite".into()),
             executor: scenario.executor.unwrap_or(Executor::Threads),
-            access: Access::PerWorker,
+            sharing: Sharing::OwnConnection,
             profile: scenario.profile.clone(),
             prepare: scenario.prepare.unwrap_or(true),
             location: scenario.location.unwrap_or_default(),
@@ -247,13 +251,13 @@ impl Choice {
             settings: IndexMap::new(),
             options: scenario.options.clone(),
         };
-        // Variables first, because an access such as `pool($n)` can use one.
+        // Variables first, because a sharing such as `pool($n)` can use one.
         for (name, value) in dimensions {
             if !KEYS.contains(&name.as_str()) && vars.contains_key(name) {
                 vars.insert(name.clone(), value.clone());
             }
         }
-        choice.access = parse_access(scenario.access.as_deref().unwrap_or("per-worker"), vars)?;
+        choice.sharing = parse_sharing(scenario.sharing.as_deref().unwrap_or("own-connection"), vars)?;
         for (name, value) in dimensions {
             choice.set(scenario, name, value, vars)?;
         }
@@ -266,7 +270,7 @@ impl Choice {
         match name {
             "driver" => self.driver = text,
             "executor" => self.executor = text.parse()?,
-            "access" => self.access = parse_access(&text, vars)?,
+            "sharing" => self.sharing = parse_sharing(&text, vars)?,
             "profile" => self.profile = Some(text),
             "prepare" => match value {
                 Scalar::Bool(b) => self.prepare = *b,
@@ -318,8 +322,8 @@ impl Choice {
         Ok(())
     }
 
-    /// The server of an arm with a driver of this dialect. A server set by the scenario does not apply to its SQLite
-    /// arms.
+    /// The server of a variant with a driver of this dialect. A server set by the scenario does not apply to its SQLite
+    /// variants.
     ///
     /// # Errors
     /// If the server has another dialect than the driver.
@@ -358,7 +362,7 @@ fn quantity(value: &Scalar) -> Quantity {
     }
 }
 
-/// Parses an access, in which `$name` is replaced by a variable: `pool($n)`.
-fn parse_access(text: &str, vars: &Vars) -> Result<Access, String> {
+/// Parses a sharing, in which `$name` is replaced by a variable: `pool($n)`.
+fn parse_sharing(text: &str, vars: &Vars) -> Result<Sharing, String> {
     crate::sql::substitute(text, vars)?.parse()
 }

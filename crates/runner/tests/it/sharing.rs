@@ -1,23 +1,23 @@
-//! Every access, every kind of BEGIN, every kind of database: the counts agree with the rows.
+//! Every sharing, every kind of BEGIN, every kind of database: the counts agree with the rows.
 
 use crate::common::*;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Access, Begin, Database, Executor, Fetch, Operation, Prepare, Source};
+use litelab_protocol::{Begin, Database, Executor, Fetch, Operation, Prepare, Sharing, Source};
 
-const ACCESSES: [Access; 7] = [
-    Access::PerWorker,
-    Access::Shared,
-    Access::Pool { connections: 1 },
-    Access::Pool { connections: 2 },
-    Access::WriteLock,
-    Access::Split { readers: 2 },
-    Access::GroupCommit { readers: 2 },
+const SHARINGS: [Sharing; 7] = [
+    Sharing::OwnConnection,
+    Sharing::OneConnection,
+    Sharing::Pool { connections: 1 },
+    Sharing::Pool { connections: 2 },
+    Sharing::AppLock,
+    Sharing::WriterReaders { readers: 2 },
+    Sharing::GroupCommit { readers: 2 },
 ];
 
 fn counts_are_those_of_the_rows(driver: &str) {
     // Only rusqlite has the layer.
-    let accesses = ACCESSES.iter().filter(|access| driver == "rusqlite" || access.kind() != "group-commit");
-    for (access, executor) in accesses.flat_map(|access| EXECUTORS.map(|executor| (*access, executor))) {
+    let sharings = SHARINGS.iter().filter(|sharing| driver == "rusqlite" || sharing.kind() != "group-commit");
+    for (sharing, executor) in sharings.flat_map(|sharing| EXECUTORS.map(|executor| (*sharing, executor))) {
         for begin in [Begin::None, Begin::Deferred, Begin::Immediate, Begin::Exclusive] {
             let (a, b) = (Scratch::new(), Scratch::new());
             a.fill(100);
@@ -27,9 +27,9 @@ fn counts_are_those_of_the_rows(driver: &str) {
             let mut roles = vec![role("writer", 3, &[0], count(60)), role("reader", 2, &[1], count(80))];
             roles[1].first_worker = 3;
             let mut trial = trial(driver, vec![a.database(), b.database()], vec![insert(begin), read], roles);
-            (trial.access, trial.executor) = (access, executor);
+            (trial.sharing, trial.executor) = (sharing, executor);
             let outcome = run(&trial);
-            let context = format!("{access} on {executor} {begin:?}");
+            let context = format!("{sharing} on {executor} {begin:?}");
             for scratch in [&a, &b] {
                 assert_eq!(scratch.number("SELECT count(*) FROM t"), 160, "{context}");
             }
@@ -40,20 +40,20 @@ fn counts_are_those_of_the_rows(driver: &str) {
             let counts = |o: &Operation, timer: &str| o.timers.get(timer).map(Histogram::count);
             assert_eq!((counts(read, "query"), counts(read, "first_row")), (Some(160), Some(160)), "{context}");
             assert_eq!((counts(write, "query"), counts(write, "lag")), (None, None), "{context}");
-            let (writers_wait, readers_wait) = match access {
-                Access::PerWorker => (None, None),
-                Access::WriteLock => (Some(120), None),
+            let (writers_wait, readers_wait) = match sharing {
+                Sharing::OwnConnection => (None, None),
+                Sharing::AppLock => (Some(120), None),
                 _ => (Some(120), Some(160)),
             };
             assert_eq!((counts(write, "wait"), counts(read, "wait")), (writers_wait, readers_wait), "{context}");
 
             let mut labels: Vec<_> = outcome.ready.connections.iter().map(|c| c.label.as_str()).collect();
             labels.truncate(labels.len() / 2);
-            let expected: &[&str] = match access {
-                Access::PerWorker | Access::WriteLock => &["writer", "writer", "writer", "reader", "reader"],
-                Access::Shared => &["shared"],
-                Access::Pool { connections: 1 } => &["pool"],
-                Access::Pool { .. } => &["pool", "pool"],
+            let expected: &[&str] = match sharing {
+                Sharing::OwnConnection | Sharing::AppLock => &["writer", "writer", "writer", "reader", "reader"],
+                Sharing::OneConnection => &["shared"],
+                Sharing::Pool { connections: 1 } => &["pool"],
+                Sharing::Pool { .. } => &["pool", "pool"],
                 _ => &["writer", "reader", "reader"],
             };
             assert_eq!(labels, expected, "{context}");
@@ -73,27 +73,27 @@ fn counts_are_those_of_the_rows(driver: &str) {
 
 #[test]
 fn one_writer_at_a_time_needs_no_busy_handler() {
-    let accesses = [
-        (Access::PerWorker, true),
-        (Access::WriteLock, false),
-        (Access::Split { readers: 1 }, false),
-        (Access::GroupCommit { readers: 1 }, false),
+    let sharings = [
+        (Sharing::OwnConnection, true),
+        (Sharing::AppLock, false),
+        (Sharing::WriterReaders { readers: 1 }, false),
+        (Sharing::GroupCommit { readers: 1 }, false),
     ];
-    for ((access, meet), executor) in accesses.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
+    for ((sharing, meet), executor) in sharings.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
         let scratch = Scratch::new();
         let mut write = insert(Begin::Immediate);
         write.hold_us = 2_000;
         let mut trial = trial("rusqlite", vec![scratch.database()], vec![write], vec![role("w", 3, &[0], count(30))]);
         trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
         // Three at the same time, including workers that block a thread of the runtime.
-        (trial.access, trial.executor, trial.runtime_threads) = (access, executor, Some(3));
+        (trial.sharing, trial.executor, trial.runtime_threads) = (sharing, executor, Some(3));
         tries(|_| {
             let outcome = run(&trial);
             let busy = outcome.only().errors.contains_key("SQLITE_BUSY");
-            assert_eq!(outcome.only().failed > 0, busy, "{access} on {executor}");
-            assert!(meet || !busy, "{access} on {executor}");
+            assert_eq!(outcome.only().failed > 0, busy, "{sharing} on {executor}");
+            assert!(meet || !busy, "{sharing} on {executor}");
             // On a busy machine one may end before the next begins.
-            timely(busy == meet, format_args!("{access} on {executor}: they never met"))
+            timely(busy == meet, format_args!("{sharing} on {executor}: they never met"))
         });
     }
 }
@@ -122,10 +122,14 @@ fn processes_share_the_rows_without_a_gap() {
 
 fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
     let scratch = Scratch::new();
-    let cases = [(true, Access::PerWorker, 2), (true, Access::Split { readers: 1 }, 2), (false, Access::Shared, 2)];
-    for ((shared, access, workers), executor) in cases.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
+    let cases = [
+        (true, Sharing::OwnConnection, 2),
+        (true, Sharing::WriterReaders { readers: 1 }, 2),
+        (false, Sharing::OneConnection, 2),
+    ];
+    for ((shared, sharing, workers), executor) in cases.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
         for journal in ["memory", "off"] {
-            let copy = scratch.path(&format!("{}-{journal}-{executor}.db", access.kind()));
+            let copy = scratch.path(&format!("{}-{journal}-{executor}.db", sharing.kind()));
             let database = Database::Memory {
                 shared,
                 name: "m".into(),
@@ -139,7 +143,7 @@ fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
             let mut trial = trial(driver, vec![database], vec![insert(Begin::Immediate)], roles);
             trial.connection.settings = pragmas(&[("journal_mode", journal)]);
             trial.connection.read_back = vec!["journal_mode".into()];
-            (trial.access, trial.executor) = (access, executor);
+            (trial.sharing, trial.executor) = (sharing, executor);
             // The table locks of a shared cache do not use the busy handler.
             (trial.retry.attempts, trial.retry.on) = (100_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
             (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);
@@ -160,9 +164,10 @@ fn a_private_database_has_one_connection() {
     let mut trial = trial("rusqlite", vec![database], vec![read], vec![role("r", 2, &[0], count(2))]);
     for executor in EXECUTORS {
         trial.executor = executor;
-        for access in [Access::PerWorker, Access::Pool { connections: 2 }, Access::Split { readers: 1 }] {
-            trial.access = access;
-            assert!(fail(&trial).reason.contains("private"), "{access} on {executor}");
+        for sharing in [Sharing::OwnConnection, Sharing::Pool { connections: 2 }, Sharing::WriterReaders { readers: 1 }]
+        {
+            trial.sharing = sharing;
+            assert!(fail(&trial).reason.contains("private"), "{sharing} on {executor}");
         }
     }
 }
@@ -206,7 +211,8 @@ fn under_group_commit_one_that_fails_takes_back_its_own_only() {
         let mut roles = vec![role("good", 3, &[0], count(90)), role("bad", 1, &[1], count(20))];
         roles[1].first_worker = 3;
         let mut trial = trial("rusqlite", vec![scratch.database()], vec![good, bad], roles);
-        (trial.access, trial.executor, trial.runtime_threads) = (Access::GroupCommit { readers: 1 }, executor, Some(4));
+        (trial.sharing, trial.executor, trial.runtime_threads) =
+            (Sharing::GroupCommit { readers: 1 }, executor, Some(4));
         let outcome = run(&trial);
         let (good, bad) = (outcome.operation("good", "insert"), outcome.operation("bad", "bad"));
         assert_eq!((good.committed, good.failed), (90, 0), "{context}");
@@ -221,7 +227,7 @@ fn group_commit_checkpoints_when_the_profile_says() {
     let scratch = Scratch::new();
     let mut trial =
         trial("rusqlite", vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
-    trial.access = Access::GroupCommit { readers: 1 };
+    trial.sharing = Sharing::GroupCommit { readers: 1 };
     trial.connection.settings.extend(pragmas(&[("wal_autocheckpoint", "77"), ("synchronous", "FULL")]));
     trial.connection.read_back = ["wal_autocheckpoint", "synchronous", "journal_mode"].map(String::from).to_vec();
     for connection in run(&trial).ready.connections {

@@ -2,19 +2,19 @@
 
 from asyncio import LifoQueue, Lock
 
-from .. import access
+from .. import sharing
 from ..driver import Session
 from .call import caller
 from .loop import program
 
 
-class Locked(access.Locked):
+class Locked(sharing.Locked):
     async def take(self) -> Session:
         await self.lock.acquire()
         return self.session
 
 
-class Pool(access.Pool):
+class Pool(sharing.Pool):
     """A pool whose `take` is a coroutine; `give` never waits."""
 
     def __init__(self, sessions: list[Session]):
@@ -24,7 +24,7 @@ class Pool(access.Pool):
         self.take, self.give = free.get, free.put_nowait
 
 
-class Opened(access.Opened):
+class Opened(sharing.Opened):
     """Connections, each with a function by which tasks call it."""
 
     Locked, Pool, Lock = Locked, Pool, Lock

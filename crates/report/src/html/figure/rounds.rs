@@ -1,9 +1,9 @@
-//! Charts of the first metric block by block, which show drift and outliers.
+//! Charts of the first metric round by round, which show drift and outliers.
 
 use litelab_model::metric::Unit;
 
 use super::{Figure, Source, left_out};
-use crate::analysis::ArmAnalysis;
+use crate::analysis::VariantAnalysis;
 use crate::chart::{Axis, Entry, Kind, Mark, Panel, Reading, Sample, Xy, mark, say};
 use crate::document::max_of;
 use crate::number;
@@ -13,8 +13,8 @@ const MOST: usize = 6;
 /// Number of dots of a panel above which small ones are drawn, so that they do not overlap.
 const LARGE: usize = 80;
 
-/// One panel: values by block in order, counted from 1, and their median.
-struct Arm {
+/// One panel: values by round in order, counted from 1, and their median.
+struct Variant {
     label: String,
     values: Vec<(u32, f64)>,
     median: Option<Reading>,
@@ -23,64 +23,64 @@ struct Arm {
 pub(super) fn figure(source: Source<'_>) -> Option<Figure> {
     let metric = source.scenario.metrics.first()?;
     let shown = source.scenario.leading(source.analysis, MOST);
-    // One or two blocks show no drift.
-    let most = shown.iter().map(|arm| arm.values(metric).len()).max()?;
+    // One or two rounds show no drift.
+    let most = shown.iter().map(|variant| variant.values(metric).len()).max()?;
     if most < 3 {
         return None;
     }
-    let arm = |arm: &&ArmAnalysis| Arm {
-        label: max_of(arm, metric) + &source.name(arm),
-        values: arm.values(metric).iter().map(|(block, value)| (block + 1, *value)).collect(),
-        median: arm.estimate(metric).map(Reading::from),
+    let variant = |variant: &&VariantAnalysis| Variant {
+        label: max_of(variant, metric) + &source.name(variant),
+        values: variant.values(metric).iter().map(|(round, value)| (round + 1, *value)).collect(),
+        median: variant.estimate(metric).map(Reading::from),
     };
-    let arms: Vec<Arm> = shown.iter().map(arm).collect();
+    let variants: Vec<Variant> = shown.iter().map(variant).collect();
     let chart = Xy {
-        title: format!("{}: {metric} by block", source.scenario.name),
-        ..chart(&metric.to_string(), metric.unit(), &arms)
+        title: format!("{}: {metric} by round", source.scenario.name),
+        ..chart(&metric.to_string(), metric.unit(), &variants)
     };
     let note = format!(
-        "{}Blocks in the order in which they were measured, with the median and its 95 % interval.",
+        "{}Rounds in the order in which they were measured, with the median and its 95 % interval.",
         left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
     );
-    let arms = shown.iter().map(|arm| arm.index).collect();
-    Some(Figure { chart: Box::new(chart), note, arms, course: None })
+    let variants = shown.iter().map(|variant| variant.index).collect();
+    Some(Figure { chart: Box::new(chart), note, variants, course: None })
 }
 
 /// A chart whose panels have their own ticks, but reach equally far from their median in proportion, so that a wide
 /// scatter looks wide.
-fn chart(metric: &str, unit: Unit, arms: &[Arm]) -> Xy {
-    let ratios = arms.iter().flat_map(|arm| {
-        let centre = arm.centre();
-        arm.shown().into_iter().filter_map(move |value| Some(value / centre?))
+fn chart(metric: &str, unit: Unit, variants: &[Variant]) -> Xy {
+    let ratios = variants.iter().flat_map(|variant| {
+        let centre = variant.centre();
+        variant.shown().into_iter().filter_map(move |value| Some(value / centre?))
     });
     let (low, high) = Kind::Linear.range(ratios).unwrap_or((1.0, 1.0));
     let margin = (high - low) * 0.08 + 0.001;
     let reach = (low - margin, high + margin);
-    let panel = |arm: &Arm| Panel {
-        label: arm.label.clone(),
-        y: arm.range(reach).map(|range| Axis::between(metric, Some(unit), range)),
+    let panel = |variant: &Variant| Panel {
+        label: variant.label.clone(),
+        y: variant.range(reach).map(|range| Axis::between(metric, Some(unit), range)),
         height: 76.0,
-        marks: arm.marks(),
+        marks: variant.marks(),
         ..Panel::default()
     };
     Xy {
-        drawn: format!("{metric} by block in the order of measurement, one panel for each arm."),
-        words: arms.iter().map(|arm| arm.sentence(unit)).collect(),
+        drawn: format!("{metric} by round in the order of measurement, one panel for each variant."),
+        words: variants.iter().map(|variant| variant.sentence(unit)).collect(),
         legend: vec![
-            Entry::new(Sample::Shape(0, "dot-sample".into()), "one block"),
+            Entry::new(Sample::Shape(0, "dot-sample".into()), "one round"),
             Entry::new(Sample::Rule("median"), "median"),
             Entry::new(Sample::Area("interval"), "its interval"),
         ],
         x: Axis::whole(
-            "block, in the order of measurement",
-            arms.iter().flat_map(|arm| &arm.values).map(|(block, _)| *block),
+            "round, in the order of measurement",
+            variants.iter().flat_map(|variant| &variant.values).map(|(round, _)| *round),
         ),
-        panels: arms.iter().map(panel).collect(),
+        panels: variants.iter().map(panel).collect(),
         ..Xy::default()
     }
 }
 
-impl Arm {
+impl Variant {
     /// All values to draw: values, median and interval.
     fn shown(&self) -> Vec<f64> {
         let ends = self.median.and_then(|median| median.range).map(|(low, high)| [low, high]);
@@ -110,7 +110,7 @@ impl Arm {
     }
 
     fn marks(&self) -> Vec<Mark> {
-        let points: Vec<(f64, f64)> = self.values.iter().map(|(block, value)| (f64::from(*block), *value)).collect();
+        let points: Vec<(f64, f64)> = self.values.iter().map(|(round, value)| (f64::from(*round), *value)).collect();
         let dot = if points.len() > LARGE { "dot small" } else { "dot" };
         let interval = self.median.and_then(|median| median.range).map(|range| Mark::Band("interval", range));
         let median = self.median.map(|median| Mark::Across("median", median.value));
@@ -125,9 +125,9 @@ impl Arm {
             return format!("{}: nothing that could be drawn", self.label);
         };
         let median = self.median.map(|median| format!("median {}, ", say::reading(&median, Some(unit))));
-        let blocks = number::counted(values.len() as u64, "block");
+        let rounds = number::counted(values.len() as u64, "round");
         let [low, high] = [low, high].map(|value| say::value(value, Some(unit)));
-        format!("{}: {}{blocks} from {low} to {high}", self.label, median.unwrap_or_default())
+        format!("{}: {}{rounds} from {low} to {high}", self.label, median.unwrap_or_default())
     }
 }
 
@@ -140,8 +140,8 @@ mod tests {
     #[test]
     fn there_is_a_dot_for_each_block_and_the_median_in_every_panel() {
         let values = vec![(1, 10.0), (2, f64::NAN), (3, 30.0), (4, 20.0)];
-        let arm = Arm { label: "a".into(), values, median: Some(Reading::within(20.0, 10.0, 30.0)) };
-        let chart = chart("time", Unit::Nanos, &[arm]);
+        let variant = Variant { label: "a".into(), values, median: Some(Reading::within(20.0, 10.0, 30.0)) };
+        let chart = chart("time", Unit::Nanos, &[variant]);
         let svg = draw(&chart);
         assert_eq!(marks(&svg, "dot").concat().matches("h0").count(), 3);
         assert_eq!(
@@ -149,6 +149,6 @@ mod tests {
             (2, 2),
             "in the legend and in the plot"
         );
-        assert!(chart.description().contains("3 blocks from 10.0 ns to 30.0 ns"), "{}", chart.description());
+        assert!(chart.description().contains("3 rounds from 10.0 ns to 30.0 ns"), "{}", chart.description());
     }
 }

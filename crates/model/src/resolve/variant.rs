@@ -1,15 +1,15 @@
-//! Resolution of one arm: the trial of a scenario for one combination of its dimensions.
+//! Resolution of one variant: the trial of a scenario for one combination of its dimensions.
 
 use std::path::Path;
 
 use indexmap::IndexMap;
-use litelab_protocol::{Access, Connection, Executor, Prepare, Trial};
+use litelab_protocol::{Connection, Executor, Prepare, Sharing, Trial};
 
-use super::{Context, arms, conditions, data, invariants, profiles, roles, transactions};
+use super::{Context, conditions, data, invariants, profiles, roles, transactions, variants};
 use crate::error::ModelError;
 use crate::library;
 use crate::metric::{Measure, Metric, Timing};
-use crate::plan::{self, Arm};
+use crate::plan::{self, Variant};
 use crate::quantity::{Quantity, Scalar, Vars, with_unit};
 use crate::setting::Setting;
 use crate::study::{Location, Scenario, Study};
@@ -26,24 +26,24 @@ const PROBE_MS: u64 = 10;
 const IDLE_PROBE_MS: u64 = TICK_MS;
 
 /// An error in the study itself, or in a file that it refers to.
-pub(super) enum ArmError {
+pub(super) enum VariantError {
     Here(String),
     File(ModelError),
 }
 
-impl From<String> for ArmError {
+impl From<String> for VariantError {
     fn from(message: String) -> Self {
         Self::Here(message)
     }
 }
 
-impl From<ModelError> for ArmError {
+impl From<ModelError> for VariantError {
     fn from(error: ModelError) -> Self {
         Self::File(error)
     }
 }
 
-/// Resolves one arm. `vars` are the variables of the scenario.
+/// Resolves one variant. `vars` are the variables of the scenario.
 ///
 /// # Errors
 /// The first error in the combination, or in a file that it refers to.
@@ -54,16 +54,16 @@ pub(super) fn resolve(
     vars: &Vars,
     dimensions: &IndexMap<String, Scalar>,
     index: usize,
-) -> Result<Arm, ArmError> {
+) -> Result<Variant, VariantError> {
     let mut vars = vars.clone();
-    let choice = arms::Choice::new(scenario, dimensions, &mut vars)?;
+    let choice = variants::Choice::new(scenario, dimensions, &mut vars)?;
     let dialect = context.options.dialects.get(&choice.driver).copied().unwrap_or_default();
     let server = choice.server_of(dialect)?;
     let unless_stated = if dialect.is_sqlite() { "wal-normal" } else { "as-it-comes" };
     let name = choice.profile.as_deref().unwrap_or(unless_stated);
     let (profile, text) = library::profile(name, context.directory)?;
     let profiles::Checked { settings, retry } =
-        profiles::of_arm(&profile, &text, &choice, dialect, context.options.tried)?;
+        profiles::of_variant(&profile, &text, &choice, dialect, context.options.tried)?;
 
     let data = data::data((workload, place), choice.data_rows.as_ref(), &mut vars, (&choice.driver, dialect))?;
     let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
@@ -89,7 +89,7 @@ pub(super) fn resolve(
         // The name in the study; the engine maps it to a runner and the runner's own name.
         driver: choice.driver.clone(),
         executor: choice.executor,
-        access: choice.access,
+        sharing: choice.sharing,
         databases: Vec::new(),
         connection: Connection {
             settings: settings.iter().filter_map(on_connection).collect(),
@@ -131,7 +131,7 @@ pub(super) fn resolve(
     let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
     let pauses = pauses.map_err(|e| format!("pauses: {e}"))?;
     let failed_at_most = failed_at_most(scenario, &vars)?;
-    Ok(Arm {
+    Ok(Variant {
         scenario: index,
         dimensions: dimensions.clone(),
         driver: choice.driver.clone(),
@@ -215,16 +215,16 @@ fn options(
 fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
     let workers: u32 = trial.roles.iter().map(|r| r.workers).sum();
     if location == Location::Memory {
-        let one = match trial.access {
-            Access::Shared | Access::Pool { connections: 1 } => true,
-            Access::PerWorker | Access::WriteLock => workers == 1,
+        let one = match trial.sharing {
+            Sharing::OneConnection | Sharing::Pool { connections: 1 } => true,
+            Sharing::OwnConnection | Sharing::AppLock => workers == 1,
             _ => false,
         };
         if !one {
             return Err(format!(
-                "location `memory` is private to one connection, and access `{}` with {workers} workers opens several: use \
-                 `memory-shared`, or access `shared`",
-                trial.access
+                "location `memory` is private to one connection, and sharing `{}` with {workers} workers opens several: use \
+                 `memory-shared`, or sharing `one-connection`",
+                trial.sharing
             ));
         }
     }
@@ -232,10 +232,10 @@ fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
         if location != Location::File {
             return Err("processes cannot share a database in memory: use location `file`".into());
         }
-        if trial.access != Access::PerWorker {
+        if trial.sharing != Sharing::OwnConnection {
             return Err(format!(
-                "executor `processes` has one worker in each process, so access `{}` has nothing to share: use `per-worker`",
-                trial.access
+                "executor `processes` has one worker in each process, so sharing `{}` has nothing to share: use `own-connection`",
+                trial.sharing
             ));
         }
     }

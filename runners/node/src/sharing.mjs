@@ -13,37 +13,37 @@ export function connections(trial) {
     const everything = trial.roles.flatMap(transactions);
     const writes = (at) => trial.transactions[at].writes;
     const several = (label, count, used) => Array.from({ length: count }, () => ({ label, used }));
-    const { access } = trial;
-    switch (access.kind) {
-        case 'per-worker':
-        case 'write-lock':
+    const { sharing } = trial;
+    switch (sharing.kind) {
+        case 'own-connection':
+        case 'app-lock':
             return trial.roles.flatMap((role) => several(role.name, role.workers, transactions(role)));
-        case 'shared':
+        case 'one-connection':
             return several('shared', 1, everything);
         case 'pool':
-            return several('pool', access.connections, everything);
-        case 'split':
+            return several('pool', sharing.connections, everything);
+        case 'writer-readers':
             return [
                 ...several('writer', 1, everything.filter(writes)),
                 ...several(
                     'reader',
-                    access.readers,
+                    sharing.readers,
                     everything.filter((at) => !writes(at)),
                 ),
             ];
         default:
-            throw new Fault(`access ${access.kind} is not supported`);
+            throw new Fault(`sharing ${sharing.kind} is not supported`);
     }
 }
 
 /** Whether each worker has its own connection. */
-export const own = ({ kind }) => kind === 'per-worker' || kind === 'write-lock';
+export const own = ({ kind }) => kind === 'own-connection' || kind === 'app-lock';
 
 /** Whether a transaction may have to wait for a connection or a lock. */
-export const waits = (access, { writes }) => !own(access) || (access.kind === 'write-lock' && writes);
+export const waits = (sharing, { writes }) => !own(sharing) || (sharing.kind === 'app-lock' && writes);
 
 /**
- * A worker's access to connections: the gate to pass, or null, and the connection behind each of its places.
+ * A worker's sharing to connections: the gate to pass, or null, and the connection behind each of its places.
  *
  * @typedef {{ gate: { take: () => number | Promise<number>, give: (place: number) => void } | null,
  *             sessions: import('./driver.mjs').Session[] }} Way
@@ -55,35 +55,35 @@ export const waits = (access, { writes }) => !own(access) || (access.kind === 'w
  *
  * @param {(places: number) => object} gate creates a gate
  */
-export function gates(access, gate) {
+export function gates(sharing, gate) {
     const places = (first, count) => ({ gate: gate(count), first, count });
-    if (access.kind === 'shared') return same(places(0, 1));
-    if (access.kind === 'pool') return same(places(0, access.connections));
-    if (access.kind === 'split') return { write: places(0, 1), read: places(1, access.readers) };
+    if (sharing.kind === 'one-connection') return same(places(0, 1));
+    if (sharing.kind === 'pool') return same(places(0, sharing.connections));
+    if (sharing.kind === 'writer-readers') return { write: places(0, 1), read: places(1, sharing.readers) };
     return null;
 }
 
 const same = (way) => ({ write: way, read: way });
 
 /**
- * Returns a worker's access to connections, for transactions that write and for others.
+ * Returns a worker's sharing to connections, for transactions that write and for others.
  *
  * @param {object | null} shared result of `gates` for this database
- * @param {object} writeLock the gate of the process for `write-lock`
+ * @param {object} writeLock the gate of the process for `app-lock`
  * @param {import('./driver.mjs').Session[]} sessions those of the database, or the worker's own one
  * @returns {{ write: Way, read: Way }}
  */
-export function ways(access, shared, writeLock, sessions) {
+export function ways(sharing, shared, writeLock, sessions) {
     if (shared === null) {
         const free = { gate: null, sessions };
-        return access.kind === 'write-lock' ? { write: { gate: writeLock, sessions }, read: free } : same(free);
+        return sharing.kind === 'app-lock' ? { write: { gate: writeLock, sessions }, read: free } : same(free);
     }
     const way = ({ gate, first, count }) => ({ gate, sessions: sessions.slice(first, first + count) });
     return { write: way(shared.write), read: way(shared.read) };
 }
 
 /**
- * Returns the access to the one shared connection if its workers need no lock, otherwise null.
+ * Returns the sharing to the one shared connection if its workers need no lock, otherwise null.
  *
  * No lock is needed if every transaction of the trial is one statement under autocommit, so that transactions cannot
  * interleave, and the library accepts concurrent calls. An application then issues calls as they arrive, and the
@@ -91,8 +91,8 @@ export function ways(access, shared, writeLock, sessions) {
  * mutex.
  */
 export async function unlocked(trial, role, session) {
-    const { access, transactions } = trial;
-    if (access.kind !== 'shared' || session.another === undefined || !transactions.every(alone)) return null;
+    const { sharing, transactions } = trial;
+    if (sharing.kind !== 'one-connection' || session.another === undefined || !transactions.every(alone)) return null;
     const used = trial.roles[role].steps.map(({ transaction }) => transaction);
     return same({ gate: OPEN, sessions: [await session.another(trial, used)] });
 }

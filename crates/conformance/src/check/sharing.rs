@@ -1,11 +1,11 @@
-//! Counts compared with rows, for every access.
+//! Counts compared with rows, for every sharing.
 
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Access, Executor, Trial, TrialResult};
+use litelab_protocol::{Executor, Sharing, Trial, TrialResult};
 
 use super::{Found, ensure, passed, settings, skipped};
 use crate::draft::{Draft, TABLE, count, insert, read, slow_insert};
-use crate::place::Place;
+use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 const INSERTS: u64 = 61;
@@ -14,16 +14,16 @@ const READS: u64 = 20;
 /// the next one starts and never meet it; this count gives each writer about 20 ms of work.
 const CONTENDED: u64 = 120;
 
-/// Runs two writers and a reader under every combination of executor and access that the driver claims.
-pub fn access(subject: &Subject<'_>) -> Found {
+/// Runs two writers and a reader under every combination of executor and sharing that the driver claims.
+pub fn sharing(subject: &Subject<'_>) -> Found {
     let ways = subject.ways();
-    ensure!(!ways.is_empty(), "it has no access that goes with one of its executors");
+    ensure!(!ways.is_empty(), "it has no sharing that goes with one of its executors");
     let mut names = Vec::new();
-    for (executor, access) in ways {
-        let name = format!("{access} on {executor}");
-        let path = subject.database(&format!("{}-{executor}.db", access.kind()), TABLE)?;
+    for (executor, sharing) in ways {
+        let name = format!("{sharing} on {executor}");
+        let path = subject.database(&format!("{}-{executor}.db", sharing.kind()), TABLE)?;
         let mut draft = Draft::new(subject).on(&path).transaction(insert()).transaction(read());
-        (draft.trial.executor, draft.trial.access) = (executor, access);
+        (draft.trial.executor, draft.trial.sharing) = (executor, sharing);
         let trial = draft.role("w", 2, &["insert"], count(INSERTS)).role("r", 1, &["read"], count(READS)).build();
         let heard = subject.run(&trial).map_err(|e| format!("{name}: {e}"))?;
         let here = |e: String| format!("{name}: {e}");
@@ -33,9 +33,9 @@ pub fn access(subject: &Subject<'_>) -> Found {
             let (did, o) = (operation.committed, &operation.transaction);
             ensure!(did == wanted, "{name}: {did} of {wanted} `{o}` were committed; errors: {:?}", operation.errors);
             // A worker with its own connection waits for nothing.
-            let shares = match access {
-                Access::PerWorker => false,
-                Access::WriteLock => operation.role == "w",
+            let shares = match sharing {
+                Sharing::OwnConnection => false,
+                Sharing::AppLock => operation.role == "w",
                 _ => true,
             };
             ensure!(
@@ -71,7 +71,7 @@ fn share(trial: &Trial, result: &TrialResult) -> Result<(), String> {
 
 /// The rows in the table must be those of the first operations of each worker of the first role, as many as the worker
 /// reports as committed.
-pub fn of_workers(trial: &Trial, result: &TrialResult, place: &Place, database: u32) -> Result<(), String> {
+pub fn of_workers(trial: &Trial, result: &TrialResult, place: &CheckDatabase, database: u32) -> Result<(), String> {
     let role = &trial.roles[0];
     let step = &role.steps[0];
     let found = place.rows("SELECT id, worker FROM t ORDER BY id")?;
@@ -107,19 +107,19 @@ pub fn exclusion(subject: &Subject<'_>) -> Found {
     if !subject.has_database() {
         return skipped(super::NO_DATABASE);
     }
-    let excludes = |a: &Access| !matches!(a, Access::PerWorker | Access::Pool { .. });
+    let excludes = |a: &Sharing| !matches!(a, Sharing::OwnConnection | Sharing::Pool { .. });
     let ways: Vec<_> = subject.ways().into_iter().filter(|(e, a)| excludes(a) && *e != Executor::Processes).collect();
     if ways.is_empty() {
-        return skipped("it has no access under which writers take turns");
+        return skipped("it has no sharing under which writers take turns");
     }
-    for (executor, access) in &ways {
-        let path = subject.database(&format!("exclusion-{}-{executor}.db", access.kind()), TABLE)?;
+    for (executor, sharing) in &ways {
+        let path = subject.database(&format!("exclusion-{}-{executor}.db", sharing.kind()), TABLE)?;
         let mut draft = Draft::new(subject).on(&path).setting("busy_timeout", "0").transaction(slow_insert(500));
-        (draft.trial.executor, draft.trial.access) = (*executor, *access);
+        (draft.trial.executor, draft.trial.sharing) = (*executor, *sharing);
         let trial = draft.role("w", 3, &["insert"], count(CONTENDED)).build();
-        let heard = subject.run(&trial).map_err(|e| format!("{access} on {executor}: {e}"))?;
+        let heard = subject.run(&trial).map_err(|e| format!("{sharing} on {executor}: {e}"))?;
         let errors = &heard.result.operations[0].errors;
-        ensure!(errors.is_empty(), "{access} on {executor}: its writers met at SQLite's lock: {errors:?}");
+        ensure!(errors.is_empty(), "{sharing} on {executor}: its writers met at SQLite's lock: {errors:?}");
     }
     passed(format!("{} combinations without an error", ways.len()))
 }

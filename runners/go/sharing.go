@@ -100,19 +100,19 @@ func openAll(trial *Trial, d *Driver, index int) (*Opened, error) {
 		}
 	}
 	var err error
-	switch access := trial.Access; access.Kind {
-	case "per-worker", "write-lock":
+	switch sharing := trial.Sharing; sharing.Kind {
+	case "own-connection", "app-lock":
 		err = o.openOwn()
-	case "shared":
+	case "one-connection":
 		o.one, err = o.openOne("shared", 0, all)
 	case "pool":
-		o.pool, err = o.openPool("pool", access.Connections, all)
-	case "split":
+		o.pool, err = o.openPool("pool", sharing.Connections, all)
+	case "writer-readers":
 		if o.writer, err = o.openPool("writer", 1, writing); err == nil {
-			o.pool, err = o.openPool("reader", access.Readers, reading)
+			o.pool, err = o.openPool("reader", sharing.Readers, reading)
 		}
 	default:
-		err = fmt.Errorf("access %s is not supported", access.Kind)
+		err = fmt.Errorf("sharing %s is not supported", sharing.Kind)
 	}
 	return &o.Opened, err
 }
@@ -181,7 +181,7 @@ func (o *opener) ready(session Session, label string, used []int) error {
 // the first is lent.
 func (o *opener) openPool(label string, size int, used []int) (Pool, error) {
 	if size < 1 {
-		return nil, fmt.Errorf("access %s needs at least one connection", o.trial.Access.Kind)
+		return nil, fmt.Errorf("sharing %s needs at least one connection", o.trial.Sharing.Kind)
 	}
 	database, connection := &o.trial.Databases[o.index], &o.trial.Connection
 	if o.driver.Pool == nil {

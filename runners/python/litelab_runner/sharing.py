@@ -67,27 +67,27 @@ class Opened:
         self.handles: list[Handles] = []
         workers = [role for role in trial["roles"] for _ in range(role["workers"])]
         everything = sorted({step["transaction"] for role in trial["roles"] for step in role["steps"]})
-        match trial["access"]:
-            case {"kind": "per-worker" | "write-lock" as kind}:
+        match trial["sharing"]:
+            case {"kind": "own-connection" | "app-lock" as kind}:
                 for role in workers:
                     used = sorted({step["transaction"] for step in role["steps"]})
                     session = self._open(role["name"], used)
                     own = Own(session)
-                    writing = self.Locked(session, write_lock) if kind == "write-lock" else own
+                    writing = self.Locked(session, write_lock) if kind == "app-lock" else own
                     self.handles.append({True: writing, False: own})
-            case {"kind": "shared"}:
+            case {"kind": "one-connection"}:
                 one = self.Locked(self._open("shared", everything), self.Lock())
                 self.handles = [{True: one, False: one}] * len(workers)
             case {"kind": "pool", "connections": size}:
                 pool = self._pool("pool", size, everything)
                 self.handles = [{True: pool, False: pool}] * len(workers)
-            case {"kind": "split", "readers": readers}:
+            case {"kind": "writer-readers", "readers": readers}:
                 writing = [t for t in everything if trial["transactions"][t]["writes"]]
                 writer = self.Locked(self._open("writer", writing), self.Lock())
                 reader = self._pool("reader", readers, [t for t in everything if t not in writing])
                 self.handles = [{True: writer, False: reader}] * len(workers)
             case other:
-                raise Fault(f"access {other['kind']} is not supported")
+                raise Fault(f"sharing {other['kind']} is not supported")
 
     def _open(self, label: str, used: list[int]) -> Session:
         trial, database = self.trial, self.trial["databases"][self.database]

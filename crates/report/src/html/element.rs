@@ -1,45 +1,45 @@
-//! Blocks of a document as HTML.
+//! Rounds of a document as HTML.
 
 use maud::{Markup, html};
 
 use super::line;
-use crate::document::{Align, Block, Cell, ClaimBlock, Document, Marked, Table, clean};
+use crate::document::{Align, Cell, ClaimElement, Document, Element, Marked, Table, clean};
 use crate::style::Tone;
 
 /// Identity of a part of a page, which distinguishes its tables and footnotes from those of other parts.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct IdScope<'a> {
     /// Prefix of the ids in this part.
     pub(super) id: &'a str,
     /// Name of the part, for readers who do not see the tables.
     pub(super) name: &'a str,
 }
 
-/// A section whose title is the document's first heading; empty for a document without blocks.
+/// A section whose title is the document's first heading; empty for a document without elements.
 pub(super) fn section(id: &str, document: &Document) -> Markup {
-    let Some((Block::Heading(title, beside), rest)) = document.blocks.split_first() else { return html! {} };
+    let Some((Element::Heading(title, beside), rest)) = document.elements.split_first() else { return html! {} };
     html! {
         section id=(id) aria-labelledby={ (id) "-h" } {
             h2 id={ (id) "-h" } { (clean(title)) }
             @if !beside.is_empty() { p.question { (clean(beside)) } }
-            (all(rest, Place { id, name: title }))
+            (all(rest, IdScope { id, name: title }))
         }
     }
 }
 
-/// Renders blocks in order. Their headings are of the third level.
-pub(super) fn all(blocks: &[Block], place: Place<'_>) -> Markup {
+/// Renders elements in order. Their headings are of the third level.
+pub(super) fn all(elements: &[Element], place: IdScope<'_>) -> Markup {
     let mut tables = 0;
     html! {
-        @for block in blocks {
-            @match block {
-                Block::Title(text) => p { b { (clean(text)) } },
-                Block::Heading(title, beside) => { h3 { (clean(title)) } @if !beside.is_empty() { p { (clean(beside)) } } },
-                Block::Text(tone, text) => p class=(class(*tone)) { (rich(text)) },
-                Block::Facts(of) => (facts(of)),
-                Block::Table(of) => ({ tables += 1; table(of, place, tables) }),
-                Block::Marked(lines) => (marked(lines, place)),
-                Block::Claims(of) => (claims(of)),
+        @for element in elements {
+            @match element {
+                Element::Title(text) => p { b { (clean(text)) } },
+                Element::Heading(title, beside) => { h3 { (clean(title)) } @if !beside.is_empty() { p { (clean(beside)) } } },
+                Element::Text(tone, text) => p class=(class(*tone)) { (rich(text)) },
+                Element::Facts(of) => (facts(of)),
+                Element::Table(of) => ({ tables += 1; table(of, place, tables) }),
+                Element::Marked(lines) => (marked(lines, place)),
+                Element::Claims(of) => (claims(of)),
             }
         }
     }
@@ -56,7 +56,7 @@ pub(super) fn facts(facts: &[(String, String)]) -> Markup {
 const ONE_LINE: usize = 44;
 
 /// Renders a table in a region that scrolls if the table is wider than the page.
-pub(super) fn table(table: &Table, place: Place<'_>, number: usize) -> Markup {
+pub(super) fn table(table: &Table, place: IdScope<'_>, number: usize) -> Markup {
     let id = format!("{}-t{number}", place.id);
     let side = |align: Align| (align == Align::Right).then_some("n");
     // Short cells are easier to read on one line; the region scrolls.
@@ -85,7 +85,7 @@ pub(super) fn table(table: &Table, place: Place<'_>, number: usize) -> Markup {
 }
 
 /// Renders the text of a cell, with superscript digits at its end as links to footnotes.
-fn text(cell: &Cell, place: Place<'_>) -> Markup {
+fn text(cell: &Cell, place: IdScope<'_>) -> Markup {
     let text = clean(&cell.text);
     let mut words: Vec<&str> = text.split(' ').collect();
     let first = words.iter().rposition(|word| lowered(word).is_none()).map_or(0, |at| at + 1);
@@ -113,7 +113,7 @@ fn lowered(word: &str) -> Option<u64> {
 }
 
 /// Renders lines that begin with a mark.
-pub(super) fn marked(lines: &[Marked], place: Place<'_>) -> Markup {
+pub(super) fn marked(lines: &[Marked], place: IdScope<'_>) -> Markup {
     html! {
         ul.marks {
             @for one in lines {
@@ -150,7 +150,7 @@ fn said(of: &Marked) -> Option<String> {
 }
 
 /// Renders claims with their verdicts.
-pub(super) fn claims(claims: &[ClaimBlock]) -> Markup {
+pub(super) fn claims(claims: &[ClaimElement]) -> Markup {
     html! {
         div.scroll role="region" tabindex="0" aria-labelledby="claims-t" {
             table.claims {
@@ -203,7 +203,7 @@ fn tone(tone: Tone) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    const PLACE: Place<'static> = Place { id: "s1", name: "commit" };
+    const PLACE: IdScope<'static> = IdScope { id: "s1", name: "commit" };
 
     #[test]
     fn footnotes_are_links_both_ways() {
@@ -234,7 +234,7 @@ mod tests {
             columns: vec![crate::document::Column::left(hostile, 0), crate::document::Column::right(hostile, 1)],
             rows: vec![vec![Cell::plain(hostile), Cell::new(Tone::Bad, hostile)]],
         };
-        let claim = ClaimBlock {
+        let claim = ClaimElement {
             glyph: "✔".into(),
             word: "HOLDS".into(),
             tone: Tone::Good,
@@ -246,16 +246,16 @@ mod tests {
             reason: hostile.into(),
             note: hostile.into(),
         };
-        let blocks = [
-            Block::Title(hostile.into()),
-            Block::Heading(hostile.into(), hostile.into()),
-            Block::Text(Tone::Dim, hostile.into()),
-            Block::Facts(vec![(hostile.into(), hostile.into())]),
-            Block::Table(table),
-            Block::Marked(vec![Marked { mark: hostile.into(), text: hostile.into(), tone: Tone::Warn }]),
-            Block::Claims(vec![claim]),
+        let elements = [
+            Element::Title(hostile.into()),
+            Element::Heading(hostile.into(), hostile.into()),
+            Element::Text(Tone::Dim, hostile.into()),
+            Element::Facts(vec![(hostile.into(), hostile.into())]),
+            Element::Table(table),
+            Element::Marked(vec![Marked { mark: hostile.into(), text: hostile.into(), tone: Tone::Warn }]),
+            Element::Claims(vec![claim]),
         ];
-        let html = all(&blocks, Place { id: "s", name: hostile }).into_string();
+        let html = all(&elements, IdScope { id: "s", name: hostile }).into_string();
         assert!(!html.contains("<script") && !html.contains('\u{1b}'));
         // One for the title, two for the heading, one for the text, two for the facts; caption, two columns and two
         // cells of the table; mark and text; seven for the claim.

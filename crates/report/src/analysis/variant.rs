@@ -1,4 +1,4 @@
-//! Analysis of the trials of one arm.
+//! Analysis of the trials of one variant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ use serde::Serialize;
 
 use super::serial;
 
-/// Metrics, failures, settings and notes of one arm over its trials.
+/// Metrics, failures, settings and notes of one variant over its trials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ArmAnalysis {
-    /// Index of the arm in the plan.
+pub struct VariantAnalysis {
+    /// Index of the variant in the plan.
     pub index: usize,
     /// Name in the form `scenario/label`.
     pub name: String,
-    /// Label in the form `profile=wal-full access=pool(4)`.
+    /// Label in the form `profile=wal-full sharing=pool(4)`.
     pub label: String,
-    /// Index of the arm's scenario in the plan.
+    /// Index of the variant's scenario in the plan.
     pub scenario: usize,
-    /// The arm's values in the dimensions of its scenario.
+    /// The variant's values in the dimensions of its scenario.
     pub dimensions: IndexMap<String, Scalar>,
     /// Name of the driver in the study.
     pub driver: String,
@@ -34,7 +34,7 @@ pub struct ArmAnalysis {
     pub profile: String,
     /// Number of planned trials.
     pub planned: u64,
-    /// Reason for which the arm was not run.
+    /// Reason for which the variant was not run.
     pub skipped: Option<String>,
     /// Number of trials with a measurement.
     pub measured: u64,
@@ -71,8 +71,8 @@ pub struct FailureCount {
     pub reason: String,
     /// Whether reasons with other digits were counted as well.
     pub varies: bool,
-    /// Blocks of the failed trials, counted from 0.
-    pub blocks: Vec<u32>,
+    /// Rounds of the failed trials, counted from 0.
+    pub rounds: Vec<u32>,
 }
 
 /// The reason with every number replaced by `#`, so that trials with the same cause have the same text.
@@ -89,24 +89,24 @@ pub fn alike(reason: &str) -> String {
     out
 }
 
-/// Values of a metric: one for each trial that has one, in order of blocks.
+/// Values of a metric: one for each trial that has one, in order of rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Values {
-    /// Pairs of block and value.
+    /// Pairs of round and value.
     pub by_block: Vec<(u32, f64)>,
     /// Median with its 95 % interval; for a rare event the share or rate over all trials together. `None` only if there
     /// is no value or a value is not finite.
     pub estimate: Option<Estimate>,
-    /// Counts of a rare event, by block; empty for any other metric.
+    /// Counts of a rare event, by round; empty for any other metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<u32, Events>,
     /// Median number of observations per trial, set if it is too low for the metric's quantile
     /// ([`litelab_record::measure::least_observations`]). The values are then the longest of each trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_of: Option<u64>,
-    /// Whether the metric is measured over transactions and half of the arm's trials or more are too short to judge
-    /// ([`litelab_record::outcome::Flag::Short`]). Either all trials of an arm are judged or none: the slowest blocks
-    /// have the fewest transactions, and without them the arm would appear faster than it is.
+    /// Whether the metric is measured over transactions and half of the variant's trials or more are too short to judge
+    /// ([`litelab_record::outcome::Flag::Short`]). Either all trials of a variant are judged or none: the slowest rounds
+    /// have the fewest transactions, and without them the variant would appear faster than it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub short: bool,
 }
@@ -115,17 +115,17 @@ impl Values {
     /// Creates the values of a metric and computes their estimate.
     #[must_use]
     pub fn new(mut by_block: Vec<(u32, f64)>) -> Self {
-        by_block.sort_by_key(|(block, _)| *block);
+        by_block.sort_by_key(|(round, _)| *round);
         let values: Vec<f64> = by_block.iter().map(|(_, value)| *value).collect();
         Self { estimate: median(&values, Confidence::P95).ok(), by_block, ..Self::default() }
     }
 
-    /// Creates the values of a rare event from its counts by block.
+    /// Creates the values of a rare event from its counts by round.
     #[must_use]
     pub fn counted(metric: &Metric, events: BTreeMap<u32, Events>) -> Self {
         let counted = if metric.measure == Measure::ErrorShare { Counted::Rate } else { Counted::Share };
         let trials: Vec<Events> = events.values().copied().collect();
-        let by_block = events.iter().filter(|(_, e)| e.of > 0).map(|(block, e)| (*block, e.count as f64 / e.of as f64));
+        let by_block = events.iter().filter(|(_, e)| e.of > 0).map(|(round, e)| (*round, e.count as f64 / e.of as f64));
         let by_block = by_block.collect();
         Self { by_block, estimate: Events::pooled(&trials, counted, Confidence::P95).ok(), events, ..Self::default() }
     }
@@ -138,22 +138,22 @@ impl Values {
     }
 }
 
-impl ArmAnalysis {
-    /// Creates the analysis of an arm without trials; `None` if the plan has no such arm.
+impl VariantAnalysis {
+    /// Creates the analysis of a variant without trials; `None` if the plan has no such variant.
     #[must_use]
     pub fn new(plan: &Plan, index: usize) -> Option<Self> {
-        let arm = plan.arms.get(index)?;
+        let variant = plan.variants.get(index)?;
         Some(Self {
             index,
-            name: plan.arm_name(index),
-            label: arm.label(),
-            scenario: arm.scenario,
-            dimensions: arm.dimensions.clone(),
-            driver: arm.driver.clone(),
-            dialect: arm.dialect,
-            profile: arm.profile.clone(),
-            planned: plan.blocks_of(arm) as u64,
-            skipped: arm.skipped.clone(),
+            name: plan.variant_name(index),
+            label: variant.label(),
+            scenario: variant.scenario,
+            dimensions: variant.dimensions.clone(),
+            driver: variant.driver.clone(),
+            dialect: variant.dialect,
+            profile: variant.profile.clone(),
+            planned: plan.rounds_of(variant) as u64,
+            skipped: variant.skipped.clone(),
             measured: 0,
             failures: Vec::new(),
             metrics: BTreeMap::new(),
@@ -161,14 +161,14 @@ impl ArmAnalysis {
             caveat: None,
             settings: BTreeMap::new(),
             content: BTreeMap::new(),
-            ceiling: arm.ceiling,
+            ceiling: variant.ceiling,
             errors: BTreeMap::new(),
             notes: Vec::new(),
             idle: Vec::new(),
         })
     }
 
-    /// Whether the arm has trials and all of them failed.
+    /// Whether the variant has trials and all of them failed.
     #[must_use]
     pub fn is_all_failed(&self) -> bool {
         self.measured == 0 && self.failed() > 0
@@ -177,7 +177,7 @@ impl ArmAnalysis {
     /// Number of failed trials.
     #[must_use]
     pub fn failed(&self) -> u64 {
-        self.failures.iter().map(|f| f.blocks.len() as u64).sum()
+        self.failures.iter().map(|f| f.rounds.len() as u64).sum()
     }
 
     /// Estimate of a metric.
@@ -186,20 +186,20 @@ impl ArmAnalysis {
         self.metrics.get(metric)?.estimate.as_ref()
     }
 
-    /// Values of a metric by block; empty if there are none.
+    /// Values of a metric by round; empty if there are none.
     #[must_use]
     pub fn values(&self, metric: &Metric) -> &[(u32, f64)] {
         self.metrics.get(metric).map_or(&[], |values| &values.by_block)
     }
 
-    /// Reason for which a metric of this arm is not judged: trials that are too short, or a quantile of too few
+    /// Reason for which a metric of this variant is not judged: trials that are too short, or a quantile of too few
     /// observations.
     #[must_use]
     pub fn too_few(&self, metric: &Metric) -> Option<String> {
         super::pair::too_few(self.metrics.get(metric)?, metric)
     }
 
-    /// Whether the arm is the second of two identical arms of an A/A check.
+    /// Whether the variant is the second of two identical variants of an A/A check.
     #[must_use]
     pub fn is_twin(&self) -> bool {
         self.dimensions.contains_key(litelab_model::resolve::AA)

@@ -1,0 +1,121 @@
+//! Table of a scenario's variants: settings read back, durability, and the command that repeats them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+
+use super::element::IdScope;
+use super::figure::Source;
+use super::section;
+use crate::analysis::VariantAnalysis;
+use crate::document::clean;
+use crate::number;
+
+/// Id of a variant's row.
+pub(super) fn anchor(variant: usize) -> String {
+    format!("variant-{variant}")
+}
+
+/// Column of the table: its title, and the text of each variant.
+type Column<'a> = (&'static str, Box<dyn Fn(&VariantAnalysis) -> String + 'a>);
+
+pub(super) fn table(source: Source<'_>, place: IdScope<'_>) -> Markup {
+    let variants: Vec<&VariantAnalysis> =
+        source.scenario.variants.iter().filter_map(|i| source.analysis.variants.get(*i)).collect();
+    let shared = shared(&variants);
+    let own = |variant: &VariantAnalysis| {
+        let own = variant.settings.iter().filter(|(name, _)| !shared.contains_key(name.as_str()));
+        settings(own.map(|(name, values)| (name.as_str(), values)))
+    };
+    let columns: [Column; 5] = [
+        ("driver", Box::new(|variant| clean(&variant.driver))),
+        ("profile", Box::new(|variant| clean(&variant.profile))),
+        ("trials", Box::new(trials)),
+        ("durability", Box::new(durability)),
+        ("settings of its own", Box::new(own)),
+    ];
+    // The label has the values of the dimensions already.
+    let named = |column: &Column| !source.scenario.dimensions.iter().any(|dimension| dimension == column.0);
+    let first = |of: &Column| variants.first().map_or_else(String::new, |variant| of.1(variant));
+    // Columns with one value in all variants are printed once, above the table.
+    let (same, told): (Vec<Column>, Vec<Column>) = columns
+        .into_iter()
+        .filter(named)
+        .partition(|column| variants.len() > 1 && variants.iter().all(|variant| column.1(variant) == first(column)));
+    let same: Vec<(String, String)> = same
+        .iter()
+        .map(|column| (column.0.to_owned(), first(column)))
+        .filter(|(_, text)| !text.is_empty() && text != number::NONE)
+        .collect();
+    let id = place.id;
+    html! {
+        h3 id={ (id) "-variants" } { "Variants of " (place.name) ": settings read back, durability, how to run them again" }
+        (section::again(source))
+        @if !same.is_empty() || !shared.is_empty() {
+            p { "The same in all variants: "
+                @for (title, text) in &same { (title) " " b { (text) } "; " }
+                @if !shared.is_empty() { "read back on every connection: " code { (settings(shared.iter().map(|(name, values)| (*name, *values)))) } }
+            }
+        }
+        @if told.is_empty() {
+            ul.variants { @for variant in &variants { li id=(anchor(variant.index)) { (clean(&variant.label)) } } }
+        } @else {
+            (rows(&variants, &told, id))
+        }
+    }
+}
+
+fn rows(variants: &[&VariantAnalysis], told: &[Column], id: &str) -> Markup {
+    html! {
+        div.scroll role="region" tabindex="0" aria-labelledby={ (id) "-variants" } {
+            table.variants {
+                thead { tr { th scope="col" { "variant" } @for (title, _) in told { th scope="col" { (title) } } } }
+                tbody {
+                    @for variant in variants {
+                        tr id=(anchor(variant.index)) {
+                            th scope="row" { (clean(&variant.label)) }
+                            @for (_, text) in told { td { (text(variant)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Settings that are the same in all variants that reported any.
+fn shared<'a>(variants: &[&'a VariantAnalysis]) -> BTreeMap<&'a str, &'a BTreeSet<String>> {
+    let mut read = variants.iter().filter(|variant| !variant.settings.is_empty());
+    let Some(first) = read.next() else { return BTreeMap::new() };
+    let mut shared: BTreeMap<&str, &BTreeSet<String>> = first.settings.iter().map(|(k, v)| (k.as_str(), v)).collect();
+    for variant in read {
+        shared.retain(|name, values| variant.settings.get(*name) == Some(values));
+    }
+    shared
+}
+
+fn settings<'a>(of: impl Iterator<Item = (&'a str, &'a BTreeSet<String>)>) -> String {
+    let one = |(name, values): (&str, &BTreeSet<String>)| {
+        format!("{name} {}", values.iter().cloned().collect::<Vec<_>>().join(" / "))
+    };
+    clean(&of.map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn trials(variant: &VariantAnalysis) -> String {
+    match (&variant.skipped, variant.failed()) {
+        (Some(_), _) => "skipped".into(),
+        (None, 0) => variant.measured.to_string(),
+        (None, failed) => format!("{}, {failed} failed", variant.measured),
+    }
+}
+
+/// The durability level with its meaning, so that the reader does not have to look it up in the legend.
+fn durability(variant: &VariantAnalysis) -> String {
+    match variant.durability {
+        Some(level) => match variant.caveat {
+            Some(caveat) => format!("{level}: {}; {caveat}", level.meaning()),
+            None => format!("{level}: {}", level.meaning()),
+        },
+        None => number::NONE.into(),
+    }
+}
