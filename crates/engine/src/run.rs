@@ -543,9 +543,9 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        let toml = "name = 's'\ntitle = '?'\nworkload = 'insert'\nblocks = 6\n\
+        let toml = "name = 's'\ntitle = '?'\nworkload = 'insert'\nrounds = 6\n\
             [[scenario]]\nname = 'two'\nvary.profile = ['wal-full', 'wal-normal']\nrole.w = { run = 'insert', count = 1 }\n\
-            [[scenario]]\nname = 'many'\nblocks = 9\nvary.workers = [1, 2, 3, 4, 5]\nrole.w = { run = 'insert', count = 5 }\n\
+            [[scenario]]\nname = 'many'\nrounds = 9\nvary.workers = [1, 2, 3, 4, 5]\nrole.w = { run = 'insert', count = 5 }\n\
             [[scenario]]\nname = 'three'\nvary.workers = [1, 2, 3]\nrole.w = { run = 'insert', count = 3 }\n";
         let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
         let study = library::parse(&text).expect("parses");

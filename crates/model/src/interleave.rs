@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_variant_that_is_not_there_is_left_out() {
+    fn a_variant_that_is_not_there_is_left_out() {
         let plan = first_look(1);
         let many = plan.variants.len();
         let both = interleave(&plan, &plan, &[(Some(many), 0), (Some(0), many), (Some(1), 1)], 6);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_variant_that_was_skipped_is_tried_again() {
+    fn a_variant_that_was_skipped_is_tried_again() {
         let mut plan = first_look(1);
         plan.variants[0].skipped = Some("its runner was not built".into());
         assert_eq!(interleave(&plan, &plan, &[(Some(0), 0)], 6).variants[0].skipped, None);

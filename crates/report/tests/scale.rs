@@ -30,7 +30,7 @@ fn recorded(directory: &std::path::Path, variants: usize, rounds: u32) -> (RunFi
 }
 
 #[test]
-fn an_variant_grows_by_one_number_per_metric_and_trial() {
+fn a_variant_grows_by_one_number_per_metric_and_trial() {
     let directory = tempfile::tempdir().unwrap();
     let (file, info) = recorded(directory.path(), 3, 60);
     let analysis = analyse(&file, &info).unwrap();

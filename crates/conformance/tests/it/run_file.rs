@@ -166,7 +166,7 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
     let made = |folder: &Path| {
         let scenario = |name: &str, rounds: u32, values: &str| {
             format!(
-                "[[scenario]]\nname = \"{name}\"\nblocks = {rounds}\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
+                "[[scenario]]\nname = \"{name}\"\nrounds = {rounds}\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
                  driver = \"mock:scripted\"\nvars.x = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.x = {values}\n"
             )
         };
@@ -399,7 +399,7 @@ fn a_runner_that_dies_is_a_failed_row_and_the_run_goes_on() {
 #[test]
 fn a_run_is_refused_before_it_begins_where_a_driver_cannot_do_it() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
-    let study = "[[scenario]]\nname = \"g\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\naccess = \"group-commit\"\n\
+    let study = "[[scenario]]\nname = \"g\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\nsharing = \"group-commit\"\n\
         role.w = { run = \"insert\", count = 10 }";
     let plan = common::plan(folder.path(), common::INSERTS, study);
     let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();

@@ -228,3 +228,20 @@ fn short(variant: &Variant, result: &TrialResult) -> Option<Flag> {
     let is_short = ended < FEWEST || median.is_none_or(|median| seconds < FEWEST_IN_A_ROW * median);
     is_short.then_some(Flag::Short { seconds, ended, median })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verified_row_with_wrong_content_fails_the_trial() {
+        let result = |mismatches: u64| {
+            let counters = [("verified".to_owned(), 8), ("mismatches".to_owned(), mismatches)].into();
+            let operation = Operation { transaction: "scan".into(), counters, ..Operation::default() };
+            TrialResult { operations: vec![Operation::default(), operation], ..TrialResult::default() }
+        };
+        assert_eq!(verified(&result(0)), Ok(()));
+        let wrong = "transaction `scan`: 2 of 8 verified rows have wrong content";
+        assert_eq!(verified(&result(2)), Err(wrong.to_owned()));
+    }
+}

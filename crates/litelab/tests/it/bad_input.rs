@@ -57,7 +57,7 @@ fn a_misspelt_name_is_told_the_nearest_known_one() {
     let folder = folder(&[("x.toml", &study(&SCENARIO.replace("run = \"insert\"", "run = \"inzert\"")))]);
     assert!(refused(folder.path(), &["run", "x.toml"]).contains("did you mean `insert`?"));
     assert!(refused(folder.path(), &["run", "frist-look"]).contains("did you mean `first-look`?"));
-    assert!(refused(folder.path(), &["run", "smoke", "--only", "acess"]).contains("did you mean `sharing`?"));
+    assert!(refused(folder.path(), &["run", "smoke", "--only", "sharng"]).contains("did you mean `sharing`?"));
     assert!(refused(folder.path(), &["run", "smoke", "--set", "prelaod=1"]).contains("did you mean `preload`?"));
 }
 

@@ -20,7 +20,7 @@ fn study(dir: &Path, name: &str, steps: u32) -> PathBuf {
     std::fs::write(
         &path,
         format!(
-            "name = \"gate\"\ntitle = \"Is it slower?\"\nblocks = 6\n[[scenario]]\nname = \"count\"\n\
+            "name = \"gate\"\ntitle = \"Is it slower?\"\nrounds = 6\n[[scenario]]\nname = \"count\"\n\
              workload = \"{name}-work.toml\"\nrole.w = {{ run = \"count\", count = 20 }}\nmetrics = [\"p50\"]\n"
         ),
     )
@@ -129,7 +129,7 @@ fn arms_of_one_run_are_run_again_within_blocks() {
     .unwrap();
     std::fs::write(
         dir.join("s.toml"),
-        "name = \"variants\"\ntitle = \"?\"\nblocks = 6\n[[scenario]]\nname = \"count\"\nworkload = \"w.toml\"\n\
+        "name = \"variants\"\ntitle = \"?\"\nrounds = 6\n[[scenario]]\nname = \"count\"\nworkload = \"w.toml\"\n\
          role.w = { run = \"count\", count = 20 }\nvary.steps = [4000, 20000]\nmetrics = [\"p50\"]\n",
     )
     .unwrap();

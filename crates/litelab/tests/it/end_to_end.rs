@@ -97,7 +97,7 @@ fn tables(dir: &Path) {
     assert!(std::fs::read_to_string(dir.join("table.md")).unwrap().contains("| one-connection | ratio |"));
     for (arguments, words) in [
         (
-            &["show", "one.db", "--columns", "acess"][..],
+            &["show", "one.db", "--columns", "sharng"][..],
             "did you mean `sharing`? (known: scenario, transaction, driver, profile,",
         ),
         (&["show", "one.db", "--filter", "sharing=shard"], "did you mean `one-connection`?"),
@@ -260,7 +260,7 @@ fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
     .unwrap();
     std::fs::write(
         dir.join("ours/study.toml"),
-        "name = \"ours\"\ntitle = \"Ours\"\nblocks = 2\n[[scenario]]\nname = \"add\"\nworkload = \"notes.toml\"\n\
+        "name = \"ours\"\ntitle = \"Ours\"\nrounds = 2\n[[scenario]]\nname = \"add\"\nworkload = \"notes.toml\"\n\
          role.w = { run = \"add\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]\n",
     )
     .unwrap();
@@ -284,7 +284,7 @@ fn a_trial_that_breaks_its_invariant_is_a_failed_row_and_exit_code_1() {
     .unwrap();
     std::fs::write(
         dir.join("s.toml"),
-        "name = \"s\"\ntitle = \"s\"\nblocks = 1\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n\
+        "name = \"s\"\ntitle = \"s\"\nrounds = 1\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n\
          role.w = { run = \"add\", count = 5 }\n",
     )
     .unwrap();

@@ -44,7 +44,7 @@ fn complaints(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn an_variant_is_sampled_where_the_machine_allows_it() {
+fn a_variant_is_sampled_where_the_machine_allows_it() {
     let folder = folder();
     let arguments = ["run", "hot.toml", "--rounds", "1", "--no-calibration", "--flame", "-o", "hot.db"];
     let output = run(folder.path(), &arguments);

@@ -70,7 +70,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "role.w",
-        "driver = 'c'\naccess = 'group-commit'\nrole.w",
+        "driver = 'c'\nsharing = 'group-commit'\nrole.w",
         "s/only: driver `c` does not have sharing `group-commit` (it has own-connection, shared, pool, app-lock, split)",
     ),
     (

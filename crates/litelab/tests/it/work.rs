@@ -19,7 +19,7 @@ fn workload(transaction: &str, more: &str) -> String {
 fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<String>) {
     std::fs::write(folder.join("w.toml"), workload).unwrap();
     let study = format!(
-        "name = \"s\"\ntitle = \"s\"\nblocks = 6\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n{more}\n\
+        "name = \"s\"\ntitle = \"s\"\nrounds = 6\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n{more}\n\
          role.w = {{ run = \"one\", count = 10 }}\nvary.profile = [\"wal-normal\", \"memory-off\"]\n"
     );
     std::fs::write(folder.join("s.toml"), study).unwrap();

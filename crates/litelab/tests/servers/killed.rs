@@ -10,7 +10,7 @@ use crate::common::litelab;
 use crate::common::servers::{children, family, installed, is_built, open_folder, processes, send, states, until};
 use litelab_servers::Kind;
 
-const STUDY: &str = "name = 'long'\ntitle = '?'\nblocks = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+const STUDY: &str = "name = 'long'\ntitle = '?'\nrounds = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
     role.w = { run = 'add', workers = 1, for = '100s' }\nvary.driver = ['go:postgres', 'go:mysql']\n";
 const WORKLOAD: &str = "name = 'work'\nschema.sql = 'CREATE TABLE t(id INTEGER PRIMARY KEY)'\n[transaction.add]\n\
     sql = 'INSERT INTO t VALUES (:id)'\nparam.id = { sequence = {} }\n";

@@ -166,7 +166,7 @@ fn an_interrupted_run_leaves_no_server_and_goes_on() {
     if !possible(&[Kind::Postgres]) {
         return;
     }
-    let study = "name = 'three'\ntitle = '?'\nblocks = 2\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+    let study = "name = 'three'\ntitle = '?'\nrounds = 2\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
                  driver = 'go:postgres'\nrole.w = { run = 'add', workers = 2, for = '2s' }\n";
     let folder = folder(study);
     let dir = folder.path();
@@ -196,7 +196,7 @@ fn a_server_of_the_users_is_left_as_it_was() {
     if !possible(&[Kind::Postgres]) {
         return;
     }
-    let study = "name = 'three'\ntitle = '?'\nblocks = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+    let study = "name = 'three'\ntitle = '?'\nrounds = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
                  driver = 'go:postgres'\nrole.w = { run = 'add', workers = 2, count = 10 }\n";
     let folder = folder(study);
     let dir = folder.path();

@@ -52,7 +52,7 @@ fn each(test: impl Fn(&str, Kind, &str) + Sync) {
 fn folder(driver: &str, role: &str, rounds: u32) -> tempfile::TempDir {
     let folder = open_folder();
     let study = format!(
-        "name = 'failing'\ntitle = '?'\nblocks = {rounds}\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
+        "name = 'failing'\ntitle = '?'\nrounds = {rounds}\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
          driver = '{driver}'\nrole.w = {{ run = 'add', {role} }}\n"
     );
     std::fs::write(folder.path().join("work.toml"), WORKLOAD).unwrap();

@@ -45,7 +45,7 @@ fn metrics_of_rows_time_statements() {
 fn a_claim_asks_as_its_scenario_does() {
     let claim = |metric: &str| {
         format!(
-            "[[claim]]\nname = \"c\"\ntext = \"x\"\nscenario = \"s\"\nmetric = \"{metric}\"\narm = {{}}\nat_most = 1\n"
+            "[[claim]]\nname = \"c\"\ntext = \"x\"\nscenario = \"s\"\nmetric = \"{metric}\"\nvariant = {{}}\nat_most = 1\n"
         )
     };
     assert_eq!(measured("\"p50\"", &claim("probe_p99")), (10, false));

@@ -93,7 +93,7 @@ fn a_pragma_dimension_takes_the_place_of_the_profiles_and_a_new_one_comes_last()
 }
 
 #[test]
-fn an_variant_may_have_options_of_its_own() {
+fn a_variant_may_have_options_of_its_own() {
     let plan = resolved(&[
         BY_TIME,
         "options = { cache = 1, size = \"$size\" }",

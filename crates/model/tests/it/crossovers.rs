@@ -94,7 +94,7 @@ fn a_scenario_may_hash_other_tables_than_its_workload() {
 }
 
 #[test]
-fn a_crossover_finds_an_variant_at_each_value() {
+fn a_crossover_finds_a_variant_at_each_value() {
     let plan = resolved(&format!("{STUDY}{CROSSOVER}"), &Options { aa: true, ..Options::default() }).unwrap();
     let [crossover] = plan.crossovers.as_slice() else { panic!("{:?}", plan.crossovers) };
     assert_eq!(
@@ -125,7 +125,7 @@ fn what_is_wrong_is_said_in_one_line() {
     refused("over = \"workers\"", "over = \"sharing\"", &["`sharing` is what grows: leave it out"]);
     refused(
         "others = [{ sharing = \"writer-readers(2)\",",
-        "others = [{ acess = \"writer-readers(2)\",",
+        "others = [{ sharng = \"writer-readers(2)\",",
         &["did you mean `sharing`?"],
     );
     refused("{ profile = \"wal-normal\" }]", "{ profile = \"wal-off\" }]", &["no variant has profile=wal-off"]);

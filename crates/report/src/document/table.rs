@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn a_table_is_cut_between_groups_first() {
-        assert_eq!(titles(27), ["variant aaaa bbbb cccc dddd"]);
-        assert_eq!(titles(26), ["variant aaaa bbbb", "variant cccc dddd"]);
-        assert_eq!(titles(15), ["variant aaaa bbbb", "variant cccc dddd"]);
-        assert_eq!(titles(14), ["variant aaaa", "variant bbbb", "variant cccc", "variant dddd"]);
+        assert_eq!(titles(31), ["variant aaaa bbbb cccc dddd"]);
+        assert_eq!(titles(30), ["variant aaaa bbbb", "variant cccc dddd"]);
+        assert_eq!(titles(19), ["variant aaaa bbbb", "variant cccc dddd"]);
+        assert_eq!(titles(18), ["variant aaaa", "variant bbbb", "variant cccc", "variant dddd"]);
         assert_eq!(titles(0), ["variant aaaa", "variant bbbb", "variant cccc", "variant dddd"]);
     }
 

@@ -136,7 +136,7 @@ fn nonsense_is_refused() {
 }
 
 #[test]
-fn an_variant_is_selected_by_what_a_report_calls_it() {
+fn a_variant_is_selected_by_what_a_report_calls_it() {
     let plan = study();
     for index in 0..plan.variants.len() {
         assert_eq!(select_variant(&plan, &plan.variant_name(index)).unwrap(), index);

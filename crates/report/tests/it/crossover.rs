@@ -149,7 +149,7 @@ fn too_few_blocks_have_no_interval() {
 }
 
 #[test]
-fn an_variant_whose_trials_failed_proves_nothing() {
+fn a_variant_whose_trials_failed_proves_nothing() {
     let (analysis, info, _) = analysed(&plan(8), |round, variant| match (round, variant) {
         (2, 4) => Some(Gives::Failure(FailureKind::Runner, "the server is gone")),
         _ => rising(1.0)(round, variant),

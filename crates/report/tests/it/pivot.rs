@@ -230,10 +230,10 @@ fn names_that_are_not_known_are_refused_with_those_that_are() {
             "--rows: unknown dimension `worker`: did you mean `workers`? (known: scenario, transaction, driver, profile, sharing, workers)",
         ),
         (asked(&[], &["zzz"], &[], &[]), "--columns: unknown dimension `zzz` (known: scenario,"),
-        (asked(&[], &[], &["acess=shared"], &[]), "--filter: unknown dimension `acess`: did you mean `sharing`?"),
+        (asked(&[], &[], &["sharng=shared"], &[]), "--filter: unknown dimension `sharng`: did you mean `sharing`?"),
         (
-            asked(&[], &[], &["sharing=shard"], &[]),
-            "--filter: unknown sharing `shard`: did you mean `one-connection`? (known: one-connection, own-connection, writer-readers(2))",
+            asked(&[], &[], &["sharing=one-conection"], &[]),
+            "--filter: unknown sharing `one-conection`: did you mean `one-connection`? (known: one-connection, own-connection, writer-readers(2))",
         ),
         (
             asked(&[], &[], &["transaction=inzert"], &[]),

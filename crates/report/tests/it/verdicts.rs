@@ -54,7 +54,7 @@ fn throughput(committed: f64) -> Option<Gives> {
 
 /// The intervals of the other variants are as narrow as without it.
 #[test]
-fn an_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correction() {
+fn a_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correction() {
     let broken = || Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 1"));
     let trial =
         |round, variant| if variant == 2 { broken() } else { throughput(1e6 * storm(round) * [1.0, 1.1][variant]) };
@@ -235,7 +235,7 @@ fn durability_is_what_the_worst_connection_reported() {
 }
 
 #[test]
-fn an_variant_on_a_server_says_what_was_not_seen_of_it() {
+fn a_variant_on_a_server_says_what_was_not_seen_of_it() {
     let mut plan = flat(2, 6);
     (plan.variants[0].dialect, plan.variants[0].server) = (Dialect::Postgres, Some(Server::Postgres));
     let (_, analysis) = run(&plan, |_, variant| Some(Numbers { on_server: variant == 0, ..Numbers::default() }.into()));
