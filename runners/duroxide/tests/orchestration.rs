@@ -107,7 +107,7 @@ fn every_connection_has_the_librarys_settings_or_those_asked_for() {
         assert_eq!(ready.connections.len() as u32, connections);
         for connection in ready.connections {
             assert_eq!(
-                (connection.label.as_str(), names.map(|name| connection.settings[name].clone())),
+                (connection.label.as_str(), names.map(|name| connection.settings[name].to_json())),
                 ("pool", expected.clone())
             );
         }
@@ -235,7 +235,7 @@ fn in_memory_it_is_dumped_when_it_has_ended() {
     let teardown = vec![format!("VACUUM INTO '{}'", scratch.path().display())];
     trial.databases = vec![Database::Memory { name: "a".into(), shared: true, setup: vec![], teardown }];
     let ready = RUNNER.run(&trial).ready;
-    assert!(ready.connections.iter().all(|c| c.settings["journal_mode"] == "memory"), "{ready:?}");
+    assert!(ready.connections.iter().all(|c| c.settings["journal_mode"].to_json() == "memory"), "{ready:?}");
     assert_eq!(scratch.column("SELECT count(*) || status FROM executions GROUP BY status"), ["4Completed"]);
 }
 

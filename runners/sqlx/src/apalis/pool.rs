@@ -44,7 +44,7 @@ pub async fn read_back(pool: &SqlitePool, names: &[String]) -> Result<BTreeMap<S
     let mut settings = BTreeMap::new();
     for name in names {
         let row = pool.fetch_optional(AssertSqlSafe(format!("PRAGMA {name}"))).await.map_err(fault::fault)?;
-        let setting = row.map_or(Ok(Value::Null), |row| Ok::<_, Fault>(Fetched(row).column(0)?.to_value()?));
+        let setting = row.map_or(Ok(Value::Null), |row| Fetched(row).column(0)?.to_value());
         settings.insert(name.clone(), setting?);
     }
     Ok(settings)

@@ -99,7 +99,7 @@ fn the_librarys_settings_stay_unless_others_are_asked_for() {
         let ready = RUNNER.run(&trial).ready;
         assert_eq!(ready.connections.len(), 2);
         for connection in ready.connections {
-            assert_eq!(names.map(|name| connection.settings[name].clone()), expected);
+            assert_eq!(names.map(|name| connection.settings[name].to_json()), expected);
         }
     }
 }
