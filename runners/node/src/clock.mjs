@@ -9,7 +9,7 @@ const SLICE = 10e6;
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 /** Rounds this thread. */
-export function round(ms) {
+export function block(ms) {
     if (ms > 0) Atomics.wait(nothing, 0, 0, ms);
 }
 
@@ -32,12 +32,12 @@ export class BlockingClock extends Clock {
 
     /** Returns after the pause; never returns a promise. */
     pause(nanos) {
-        round(nanos / 1e6);
+        block(nanos / 1e6);
     }
 
     /** Pauses inside a transaction. */
     hold(nanos) {
-        round(nanos / 1e6);
+        block(nanos / 1e6);
     }
 }
 
@@ -58,7 +58,7 @@ export class LoopClock extends Clock {
     }
 
     hold(nanos) {
-        return this.inline ? round(nanos / 1e6) : this.pause(nanos);
+        return this.inline ? block(nanos / 1e6) : this.pause(nanos);
     }
 }
 

@@ -1,5 +1,5 @@
 // The executor `dedicated`: callers are tasks on the main event loop, and each connection has its own thread, to which
-// they send their calls. SQLite rounds neither the loop nor libuv's pool; the cost for the loop is one message in each
+// they send their calls. SQLite blocks neither the loop nor libuv's pool; the cost for the loop is one message in each
 // direction, with the rows in it.
 
 import { Worker as Thread } from 'node:worker_threads';

@@ -71,7 +71,7 @@ def address(database: dict) -> tuple[str, bool]:
     match database:
         case {"kind": "file", "path": path}:
             return path, False
-        case {"kind": "memory", "one-connection": True, "name": name}:
+        case {"kind": "memory", "shared": True, "name": name}:
             return f"file:{name}?mode=memory&cache=shared", True
         case {"kind": "memory"}:
             return ":memory:", False

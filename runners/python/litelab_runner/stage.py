@@ -131,7 +131,7 @@ class Stage:
     def _abandon(self) -> None:
         """Ends the workers that outlast the drain of their role.
 
-        A worker between two transactions ends on its own, unless an abandoned one rounds its loop.
+        A worker between two transactions ends on its own, unless an abandoned one blocks its loop.
         """
         for end, working in zip(self.ends, self._working):
             if now() < end.time + self._drain:

@@ -7,7 +7,7 @@ from litelab_runner.transaction import compile
 
 from . import runs
 
-MEMORY = {"kind": "memory", "one-connection": False, "name": "x"}
+MEMORY = {"kind": "memory", "shared": False, "name": "x"}
 CONNECTION = {"settings": [], "read_back": [], "options": {}}
 
 

@@ -121,7 +121,7 @@ class Queues(unittest.TestCase):
                 bad = transaction("t", [param("a", "value", value="x")], statement(sql, [0] if "(?" in sql else []))
                 request = self.queue_trial(driver, self.made(), [role("r", [0], 1, {"transactions": 1})])
                 self.assertIn(words, self.refused({**request, "transactions": [bad]})["reason"], sql)
-        memory = {"databases": [{"kind": "memory", "name": "m", "one-connection": False, "setup": [], "teardown": []}]}
+        memory = {"databases": [{"kind": "memory", "name": "m", "shared": False, "setup": [], "teardown": []}]}
         request = self.queue_trial("litequeue", self.made(), [role("r", [0], 1, {"transactions": 1})], **memory)
         self.assertIn("a database in a file", self.refused(request)["reason"])
 

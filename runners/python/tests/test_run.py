@@ -111,7 +111,7 @@ class Sharings(Runs):
             for shared in (False,) if driver == "apsw" else (True, False):
                 with self.subTest(driver=driver, shared=shared):
                     copy = self.made().with_name(f"{driver}{shared}.db")
-                    memory = {"kind": "memory", "one-connection": shared, "name": "one"}
+                    memory = {"kind": "memory", "shared": shared, "name": "one"}
                     setup = {"setup": [runs.SCHEMA], "teardown": [f"VACUUM INTO '{copy}'"]}
                     sharing = {"kind": "writer-readers", "readers": 1} if shared else {"kind": "one-connection"}
                     retry = {"attempts": 100_000, "backoff_us": 50, "multiplier": 1.0, "max_backoff_us": 50}
@@ -125,12 +125,12 @@ class Sharings(Runs):
                     self.assertEqual(outcome.operation("w", "insert")["committed"], 50)
 
     def test_a_shared_memory_database_that_would_not_be_shared(self):
-        memory = {"kind": "memory", "one-connection": True, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
+        memory = {"kind": "memory", "shared": True, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
         said = self.failed(trial("apsw", "", [INSERT], [role("w", [0], 1, {"transactions": 1})], databases=[memory]))
         self.assertIn("OMIT_SHARED_CACHE", said["reason"])
 
     def test_a_private_memory_database_has_one_connection(self):
-        memory = {"kind": "memory", "one-connection": False, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
+        memory = {"kind": "memory", "shared": False, "name": "one", "setup": [runs.SCHEMA], "teardown": []}
         said = self.failed(trial("sqlite3", "", [INSERT], [role("w", [0], 2, {"transactions": 1})], databases=[memory]))
         self.assertIn("private", said["reason"])
 

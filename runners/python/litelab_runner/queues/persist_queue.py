@@ -36,7 +36,7 @@ class PersistQueue(QueueSession):
 
     def claim(self) -> tuple[Any, Any] | None:
         try:
-            task = self.queue.get(round=False, raw=True)
+            task = self.queue.get(block=False, raw=True)
         except Empty:
             return None
         return task["pqid"], task["data"]
