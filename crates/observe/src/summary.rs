@@ -30,7 +30,7 @@ pub struct Summary {
     pub journal_peak_bytes: u64,
     /// Largest number of live frames in the logs.
     pub frames_peak: Option<u64>,
-    /// Largest number of frames not yet copied into the databases; it grows if readers round checkpoints.
+    /// Largest number of frames not yet copied into the databases; it grows if readers block checkpoints.
     pub backlog_peak: Option<u64>,
     /// Number of frames copied into the databases (a lower bound).
     pub frames_backfilled: u64,

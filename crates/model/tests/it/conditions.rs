@@ -357,16 +357,16 @@ fn the_studies_of_the_documentation_resolve() {
         std::fs::read_to_string(path).unwrap()
     };
     let (studies, workloads) = (page("STUDIES.md"), page("WORKLOADS.md"));
-    let round = |page: &str, name: &str| {
+    let toml_block = |page: &str, name: &str| {
         let head = format!("```toml\nname = \"{name}\"");
         let from = page.find(&head).unwrap_or_else(|| panic!("{name} is not there")) + "```toml\n".len();
         page[from..].split("\n```").next().unwrap().to_owned()
     };
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("orders.toml"), round(&workloads, "orders")).unwrap();
+    std::fs::write(folder.path().join("orders.toml"), toml_block(&workloads, "orders")).unwrap();
     let plan = |name: &str| {
         let directory = Some(folder.path().to_path_buf());
-        let text = library::Text { file: format!("{name}.toml"), directory, toml: round(&studies, name) };
+        let text = library::Text { file: format!("{name}.toml"), directory, toml: toml_block(&studies, name) };
         let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
         resolve::resolve(&study, &text, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
     };

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Round size: SQLite's default page size, and the round size of most file systems.
-const ROUND: usize = 4096;
-/// Length in rounds of the file that is overwritten in place, like a rollback journal or a WAL after a restart.
-const ROUNDS: u64 = 64;
+/// Block size: SQLite's default page size, and the block size of most file systems.
+const BLOCK: usize = 4096;
+/// Length in blocks of the file that is overwritten in place, like a rollback journal or a WAL after a restart.
+const BLOCKS: u64 = 64;
 
 /// Limits of a probe; the first one reached ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +51,9 @@ pub struct SyncLatency {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FsyncProbe {
-    /// Writes that overwrite a round within the file, as in a log after a restart.
+    /// Writes that overwrite a block within the file, as in a log after a restart.
     pub overwrite: SyncLatency,
-    /// Writes that append a round, as in a growing log. The sync must also store the new length.
+    /// Writes that append a block, as in a growing log. The sync must also store the new length.
     pub append: SyncLatency,
 }
 
@@ -76,9 +76,9 @@ impl FsyncProbe {
         // Named files, because some file systems skip work for files without a name.
         let scratch = || tempfile::Builder::new().prefix(".litelab-fsync-").tempfile_in(dir);
         let (mut fixed, mut growing) = (scratch()?, scratch()?);
-        let round = [0x5a; ROUND];
-        for _ in 0..ROUNDS {
-            fixed.write_all(&round)?;
+        let block = [0x5a; BLOCK];
+        for _ in 0..BLOCKS {
+            fixed.write_all(&block)?;
         }
         fixed.as_file().sync_all()?;
         growing.as_file().sync_all()?;
@@ -87,15 +87,15 @@ impl FsyncProbe {
         let (mut overwrites, mut appends) = (vec![], vec![]);
         while overwrites.is_empty() || (overwrites.len() < config.writes && Instant::now() < deadline) {
             let number = overwrites.len() as u64;
-            overwrites.push(synced_write(fixed.as_file_mut(), number % ROUNDS, &round)?);
-            appends.push(synced_write(growing.as_file_mut(), number, &round)?);
+            overwrites.push(synced_write(fixed.as_file_mut(), number % BLOCKS, &block)?);
+            appends.push(synced_write(growing.as_file_mut(), number, &block)?);
         }
         Ok((overwrites, appends))
     }
 }
 
-fn synced_write(file: &mut File, round: u64, bytes: &[u8]) -> io::Result<u64> {
-    file.seek(SeekFrom::Start(round * bytes.len() as u64))?;
+fn synced_write(file: &mut File, block: u64, bytes: &[u8]) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(block * bytes.len() as u64))?;
     let begin = Instant::now();
     file.write_all(bytes)?;
     file.sync_data()?;

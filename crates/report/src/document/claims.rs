@@ -51,10 +51,10 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
 }
 
 pub(super) fn listed(analysis: &Analysis) -> Element {
-    Element::Claims(analysis.claims.iter().map(|claim| round(claim, analysis)).collect())
+    Element::Claims(analysis.claims.iter().map(|claim| element(claim, analysis)).collect())
 }
 
-fn round(claim: &ClaimResult, analysis: &Analysis) -> ClaimElement {
+fn element(claim: &ClaimResult, analysis: &Analysis) -> ClaimElement {
     let plan = &claim.plan;
     let (glyph, word, tone) = cell::claim(claim.verdict);
     let unit = plan.metric.unit();
