@@ -6,13 +6,13 @@ use crate::chart::CSS;
 
 /// Variables of the light and of the dark theme.
 fn themes() -> Vec<BTreeMap<&'static str, &'static str>> {
-    let rounds = CSS.split('{').filter(|round| round.trim_start().starts_with("--"));
-    let theme = |round: &'static str| {
-        let declarations = round.split('}').next().unwrap_or_default().split(';');
+    let blocks = CSS.split('{').filter(|block| block.trim_start().starts_with("--"));
+    let theme = |block: &'static str| {
+        let declarations = block.split('}').next().unwrap_or_default().split(';');
         let pairs = declarations.filter_map(|declaration| declaration.trim().split_once(": "));
         pairs.filter_map(|(name, value)| Some((name.strip_prefix("--")?, value))).collect()
     };
-    rounds.map(theme).collect()
+    blocks.map(theme).collect()
 }
 
 /// Relative luminance of `#rrggbb`.
