@@ -1,4 +1,4 @@
-//! Tells the library which compiler built it; `describe` reports it.
+//! Passes the version of the compiler to the library, which reports it in `describe`.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What is refused before anything is opened: what the runner cannot do, or would do wrong without an error.
+//! Checks before anything is opened: they refuse what the runner cannot do, or would do wrong without an error.
 
 use litelab_protocol::{Begin, Database, Interface, Invocation, Order, Statement, Trial, Until, VERSION};
 
@@ -9,12 +9,12 @@ fn fail(reason: String) -> Result<(), Fault> {
     Err(Fault::Other(reason))
 }
 
-/// The version of a request, before anything else of it is read.
+/// Checks the version of a request before any other part of it is parsed.
 pub fn protocol(version: u32) -> Result<(), Fault> {
     if version == VERSION { Ok(()) } else { fail(format!("protocol {version} is not {VERSION}")) }
 }
 
-/// Sharing, executor, kind of database and interface.
+/// Checks that the driver supports the trial's sharing, executor, kind of database and operations.
 pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
     if !driver.executors.contains(&trial.executor) {
         return fail(format!("executor {} is not supported", trial.executor));
@@ -40,7 +40,7 @@ pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A statement that has to be an operation of the interface, with the arguments and the columns that it has there.
+/// Checks that a statement is an operation of the interface, with its arguments and columns.
 fn operation(statement: &Statement, interface: &Interface, driver: &str) -> Result<(), Fault> {
     let (sql, name) = (&statement.sql, &interface.name);
     let Some(invocation) = Invocation::parse(sql).map_err(Fault::Other)? else {
@@ -52,7 +52,7 @@ fn operation(statement: &Statement, interface: &Interface, driver: &str) -> Resu
     operation.check(&invocation, statement).map_err(Fault::Other)
 }
 
-/// Roles that have something to do, and an end.
+/// Checks that every role has steps and an end, and a worker index within its range.
 pub fn roles(trial: &Trial) -> Result<(), Fault> {
     for role in &trial.roles {
         let name = &role.name;
@@ -65,7 +65,7 @@ pub fn roles(trial: &Trial) -> Result<(), Fault> {
         if u64::from(role.first_in_role) + u64::from(role.workers) > u64::from(role.workers_in_role) {
             return fail(format!("role `{name}` has more workers here than in all"));
         }
-        // A chain of roles that wait for each other has to come to one that ends by itself.
+        // A chain of roles that wait for each other must lead to a role that ends by itself.
         let mut waits_for = role;
         for _ in 0..=trial.roles.len() {
             let Until::Role { name: other } = &waits_for.until else { break };

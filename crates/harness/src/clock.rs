@@ -1,12 +1,12 @@
-//! Time since `go`, and pauses.
+//! Time since `go`, ends of roles, and pauses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// No such time: the end of what has not ended.
+/// A time that is never reached, such as the end of a role that has not ended.
 pub const NEVER: u64 = u64::MAX;
 
-/// How long a pause may outlast the event that should end it.
+/// Longest delay in nanoseconds between the end of another role and the end of a pause.
 const SLICE: u64 = 10_000_000;
 
 /// Nanoseconds since `go`, by the system's monotonic clock.
@@ -14,18 +14,18 @@ const SLICE: u64 = 10_000_000;
 pub struct Clock(Instant);
 
 impl Clock {
-    /// It is `go` now.
+    /// Starts the clock at `go`, which is now.
     #[must_use]
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// When `go` was.
+    /// Instant of `go`.
     pub(crate) fn go(self) -> Instant {
         self.0
     }
 
-    /// Nanoseconds since `go`. 64 bits last 584 years.
+    /// Nanoseconds since `go`; 64 bits last 584 years.
     #[inline]
     #[must_use]
     pub fn now(self) -> u64 {
@@ -33,12 +33,12 @@ impl Clock {
     }
 }
 
-/// When a role's last transaction may start: a time known beforehand, or the end of another role.
+/// Latest start of a role's transactions: a time known beforehand, or the end of another role.
 #[derive(Clone, Copy)]
 pub struct End {
     /// Nanoseconds since `go`, or [`NEVER`].
     pub time: u64,
-    /// When the other role ended, [`NEVER`] until it does.
+    /// Time at which the other role ended, [`NEVER`] until it has ended.
     pub role: Option<&'static AtomicU64>,
 }
 
@@ -49,19 +49,19 @@ impl End {
         now > self.time || self.role.is_some_and(|ended| ended.load(Ordering::Acquire) != NEVER)
     }
 
-    /// The time itself, once it is known.
+    /// The end, or [`NEVER`] if another role decides it and has not ended.
     pub fn known(self) -> u64 {
         self.role.map_or(self.time, |ended| ended.load(Ordering::Acquire))
     }
 
-    /// Sleeps until `due`, or until it is too late anyway.
+    /// Sleeps until `due`, or until it is too late to start.
     pub fn sleep(self, clock: Clock, due: u64) {
         while let Some(nanos) = self.next_pause(clock, due) {
             pause(nanos);
         }
     }
 
-    /// How many nanoseconds to sleep before asking again; none once it is `due`, or too late anyway.
+    /// Nanoseconds to sleep before the next call; `None` if `due` has come or it is too late to start.
     pub fn next_pause(self, clock: Clock, due: u64) -> Option<u64> {
         let now = clock.now();
         if now >= due || self.is_past(now) {
@@ -72,14 +72,14 @@ impl End {
     }
 }
 
-/// Sleeps so many nanoseconds.
+/// Sleeps for this number of nanoseconds.
 pub fn pause(nanos: u64) {
     if nanos > 0 {
         std::thread::sleep(Duration::from_nanos(nanos));
     }
 }
 
-/// Sleeps so many microseconds. Most pauses are of none, and cost nothing.
+/// Sleeps for this number of microseconds; 0, the most common argument, makes no system call.
 #[inline]
 pub fn pause_us(micros: u64) {
     if micros > 0 {

@@ -1,4 +1,4 @@
-//! Which connections the sharing of a trial needs, how each is made ready, and its settings at the trial's end.
+//! The connections that the sharing of a trial needs, their preparation, and their settings at the end of the trial.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +9,17 @@ use litelab_protocol::{Database, Prepare, Role, Sharing, Transaction, Trial};
 use crate::fault::Fault;
 use crate::session::{AsyncSession, Session, Settings};
 
-/// How long a lock is waited for at the trial's end that another process of the trial holds, or another connection that is
-/// still open.
+/// Longest wait at the end of the trial for a lock that another process of the trial or another open connection holds.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connections to one database that are opened together.
 pub struct ConnectionGroup {
-    /// What each is for, as `ready` reports it.
+    /// Purpose of each connection, as `ready` reports it.
     pub labels: Vec<String>,
     pub setup: Setup,
 }
 
-/// The groups of one database: one for each worker, or one, or one that writes and one that reads.
+/// The groups of one database: one for each worker, or a single one, or one for the writer and one for the readers.
 pub fn groups(trial: &'static Trial, database: usize) -> Result<Vec<ConnectionGroup>, Fault> {
     let everything: Vec<usize> = trial.roles.iter().flat_map(transactions).collect();
     let (writing, reading): (Vec<usize>, _) = everything.iter().partition(|&&t| trial.transactions[t].writes);
@@ -35,7 +34,7 @@ pub fn groups(trial: &'static Trial, database: usize) -> Result<Vec<ConnectionGr
         Sharing::WriterReaders { readers } => {
             vec![(vec!["writer"], writing), (vec!["reader"; readers as usize], reading)]
         }
-        // One library has them all, and chooses one for each transaction.
+        // One library holds all connections and chooses one for each transaction.
         Sharing::GroupCommit { readers } => {
             vec![([vec!["writer"], vec!["reader"; readers as usize]].concat(), everything)]
         }
@@ -61,26 +60,27 @@ pub fn groups(trial: &'static Trial, database: usize) -> Result<Vec<ConnectionGr
     Ok(wanted.into_iter().enumerate().map(group).collect())
 }
 
-/// The refusal of a sharing that would have no connection.
+/// The error for a sharing without connections.
 pub fn need_one(trial: &Trial) -> Fault {
     Fault::Other(format!("sharing {} needs at least one connection", trial.sharing))
 }
 
-/// The transactions of a role, by index.
+/// Indices of the transactions of a role.
 fn transactions(role: &Role) -> Vec<usize> {
     role.steps.iter().map(|step| step.transaction as usize).collect()
 }
 
-/// What is done on each connection of a group after it was opened and its PRAGMAs were set, one connection after the other.
+/// Preparation of each connection of a group after it was opened and its PRAGMAs were set, one connection after the
+/// other.
 #[derive(Clone)]
 pub struct Setup {
-    /// Makes a database in memory: run on the first connection alone.
+    /// Statements that create a database in memory; only the first connection runs them.
     script: &'static [String],
     first: Arc<AtomicBool>,
     /// PRAGMAs to read.
     read_back: &'static [String],
     transactions: &'static [Transaction],
-    /// Which of them to prepare, and how; none where no trial follows.
+    /// Indices of the transactions to prepare, and the mode; `None` if no trial follows.
     used: Option<(Arc<[usize]>, Prepare)>,
 }
 
@@ -95,19 +95,19 @@ impl Setup {
         }
     }
 
-    /// Only reads these PRAGMAs.
+    /// A setup that only reads these PRAGMAs.
     pub(crate) fn read(read_back: &'static [String]) -> Self {
         Self { script: &[], first: Arc::default(), read_back, transactions: &[], used: None }
     }
 
-    /// The same for a connection that only executes the transactions which write, or only the others.
+    /// The setup of a connection that executes only the transactions that write, or only the others.
     #[must_use]
     pub fn only(&self, writes: bool) -> Self {
         let these = |used: &[usize]| used.iter().copied().filter(|&t| self.transactions[t].writes == writes).collect();
         Self { used: self.used.as_ref().map(|(used, mode)| (these(used), *mode)), ..self.clone() }
     }
 
-    /// Makes a connection ready. Returns what is set on it.
+    /// Prepares a connection. Returns the settings in effect on it.
     ///
     /// # Errors
     /// Those of the session.
@@ -138,11 +138,12 @@ impl Setup {
     }
 }
 
-/// What is set on a connection at the trial's end, by `read`, which is repeated while the database is locked. Nothing where
-/// SQLite cannot read it, as of a file that is no database any more: the core checks for itself what became of that.
+/// Settings in effect on a connection at the end of the trial, returned by `read`, which is repeated while the database
+/// is locked. Empty if SQLite cannot read them, as from a file that is no longer a database: the core checks the file
+/// itself.
 ///
 /// # Errors
-/// What is no error of SQLite's.
+/// An error that is not SQLite's.
 pub fn settings_at_end(mut read: impl FnMut() -> Result<Settings, Fault>) -> Result<Settings, Fault> {
     let begun = Instant::now();
     loop {
@@ -164,7 +165,8 @@ pub async fn settings_at_end_async<S: AsyncSession>(session: &mut S, names: &[St
     }
 }
 
-/// Nothing while the database is locked: `SQLITE_BUSY`, or `SQLITE_LOCKED` between connections of one shared cache.
+/// `None` while the database is locked and [`PATIENCE`] lasts: `SQLITE_BUSY`, or `SQLITE_LOCKED` between connections of
+/// one shared cache.
 fn unless_locked(read: Result<Settings, Fault>, begun: Instant) -> Option<Result<Settings, Fault>> {
     match read {
         Err(Fault::Sqlite { code, .. }) if matches!(code & 0xFF, 5 | 6) && begun.elapsed() < PATIENCE => None,

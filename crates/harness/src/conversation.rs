@@ -1,4 +1,4 @@
-//! What goes between the core and this process: lines of JSON.
+//! Messages between the core and this process: lines of JSON.
 
 use std::io::{BufRead, Write};
 
@@ -15,14 +15,14 @@ pub fn send<T: Serialize>(message: &T) -> Result<(), Fault> {
     out.write_all(&line).and_then(|()| out.flush()).map_err(Fault::other)
 }
 
-/// The next line; nothing at the end of the input.
+/// The next line of the input; `None` at its end.
 pub fn next_line(input: &mut dyn BufRead) -> Result<Option<String>, Fault> {
     let mut line = String::new();
     let read = input.read_line(&mut line).map_err(Fault::other)?;
     Ok((read > 0).then_some(line))
 }
 
-/// Sends `ready`, and waits for `go`. False where the input ends before it.
+/// Sends `ready` and waits for `go`. Returns `false` if the input ends before it.
 pub fn ready_and_go(connections: Vec<ConnectionSettings>, input: &mut dyn BufRead) -> Result<bool, Fault> {
     send(&Message::Ready(Ready { connections }))?;
     let Some(line) = next_line(input)? else { return Ok(false) };
@@ -32,12 +32,12 @@ pub fn ready_and_go(connections: Vec<ConnectionSettings>, input: &mut dyn BufRea
 
 /// Ends the process with `failed` as its last line.
 pub fn exit_failed(fault: Fault) -> ! {
-    // Where even this cannot be written, the exit code is all that is left.
+    // If this write fails, too, only the exit code reports the failure.
     let _sent = send(&Message::Failed(fault.into_failed()));
     std::process::exit(1)
 }
 
-/// Ends the process with this result, whatever a worker's thread still does.
+/// Ends the process with this result, without waiting for the threads of workers.
 pub fn exit_with(result: TrialResult) -> ! {
     let sent = send(&Message::Result(Box::new(result)));
     std::process::exit(i32::from(sent.is_err()))

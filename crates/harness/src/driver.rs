@@ -1,4 +1,4 @@
-//! A driver as its runner lists it.
+//! The drivers of a runner.
 
 use std::io::BufRead;
 
@@ -13,7 +13,7 @@ use crate::{inspect, sharing};
 
 /// [`litelab_protocol::Sharing::kind`]s that the harness implements.
 const SHARINGS: [&str; 5] = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
-/// The same, and the one of [`GroupCommit`].
+/// [`SHARINGS`] and the one that [`GroupCommit`] implements.
 const WITH_GROUP_COMMIT: [&str; 6] =
     ["own-connection", "one-connection", "pool", "app-lock", "writer-readers", "group-commit"];
 
@@ -26,24 +26,24 @@ pub struct Driver {
     pub(crate) in_memory: bool,
     about: fn() -> Result<About, Fault>,
     pub(crate) run: Run,
-    /// Instead, under sharing `group-commit`.
+    /// Replaces `run` under sharing `group-commit`.
     pub(crate) group_commit: Option<Run>,
     pub(crate) inspect: fn(&Inspect) -> Result<Inspection, Fault>,
 }
 
 type Run = fn(&'static TrialState, &mut dyn BufRead) -> Result<(), Fault>;
 
-/// What `describe` reports of a driver beyond what it can do.
+/// Versions of a driver, for `describe`.
 pub struct About {
     /// Version of the library.
     pub version: String,
-    /// The SQLite inside, if there is one.
+    /// Build of SQLite that the library links; `None` without one.
     pub sqlite: Option<SqliteBuild>,
 }
 
 impl Driver {
-    /// A driver that blocks and takes SQL, with every sharing and executor. `about` is called by `describe` alone, and may open a
-    /// database in memory.
+    /// A driver whose calls block and that takes SQL, with every executor and every sharing except `group-commit`. Only
+    /// `describe` calls `about`, which may open a database in memory.
     #[must_use]
     pub const fn new<S: Open>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
         Self {
@@ -59,8 +59,9 @@ impl Driver {
         }
     }
 
-    /// A library that keeps its connections itself, under this executor and these kinds of sharing by
-    /// [`litelab_protocol::Sharing::kind`]. [`Executor::Dedicated`] is that of a library with a thread for each connection.
+    /// A library that keeps its connections itself, under these executors and these kinds of sharing
+    /// ([`litelab_protocol::Sharing::kind`]). [`Executor::Dedicated`] describes a library with one thread for each
+    /// connection.
     #[must_use]
     pub const fn library<L: Library>(
         name: &'static str,
@@ -81,12 +82,12 @@ impl Driver {
         }
     }
 
-    /// [`Noop`], which every runner has.
+    /// The driver [`Noop`], which every runner has.
     pub(crate) fn noop() -> Self {
         Self::new::<Noop>("noop", || Ok(About { version: env!("CARGO_PKG_VERSION").into(), sqlite: None }))
     }
 
-    /// Adds sharing `group-commit`, by this layer.
+    /// Adds sharing `group-commit`, which this layer implements.
     #[must_use]
     pub const fn group_commit<G: GroupCommit>(mut self) -> Self {
         self.sharings = &WITH_GROUP_COMMIT;
@@ -108,7 +109,8 @@ impl Driver {
         self
     }
 
-    /// Takes no SQL but the operations of this interface: a trial with anything else is refused before anything is opened.
+    /// Accepts the operations of this interface instead of SQL: a trial with any other statement is refused before
+    /// anything is opened.
     #[must_use]
     pub fn interface(mut self, interface: Interface) -> Self {
         self.interface = Some(interface);
@@ -116,7 +118,7 @@ impl Driver {
         self
     }
 
-    /// Of a driver with an interface: it keeps its tables in memory as well. Default: a trial in memory is refused.
+    /// Accepts databases in memory in a driver with an interface. Default: a trial in memory is refused.
     #[must_use]
     pub const fn in_memory(mut self) -> Self {
         self.in_memory = true;
@@ -137,7 +139,7 @@ impl Driver {
     }
 }
 
-/// Finds one by name.
+/// Finds a driver by name.
 pub(crate) fn find<'a>(drivers: &'a [Driver], name: &str) -> Result<&'a Driver, Fault> {
     drivers.iter().find(|driver| driver.name == name).ok_or_else(|| {
         let known: Vec<_> = drivers.iter().map(|driver| driver.name).collect();
@@ -145,7 +147,7 @@ pub(crate) fn find<'a>(drivers: &'a [Driver], name: &str) -> Result<&'a Driver, 
     })
 }
 
-/// The version of a package in the text of a lock file, for libraries that have no constant with their own.
+/// Version of a package in the text of a lock file, for libraries that have no constant with their version.
 #[must_use]
 pub fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     let name = format!("name = \"{package}\"\n");

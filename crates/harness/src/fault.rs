@@ -2,10 +2,10 @@
 
 use litelab_protocol::{Failed, codes};
 
-/// Why something failed.
+/// An error, by its consequence for the trial.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// An error that SQLite returned: it is counted, and the transaction rolled back.
+    /// An error that SQLite returned. It is counted, and the transaction is rolled back.
     #[error("{}: {message}", codes::name(*code))]
     Sqlite {
         /// Extended result code.
@@ -13,20 +13,20 @@ pub enum Fault {
         /// SQLite's message.
         message: String,
     },
-    /// Anything else; it ends the trial.
+    /// Any other error; it ends the trial.
     #[error("{0}")]
     Other(String),
 }
 
 impl Fault {
-    /// From any error that is not SQLite's.
+    /// Converts an error that is not SQLite's.
     #[cold]
     #[inline(never)]
     pub fn other(error: impl std::fmt::Display) -> Self {
         Self::Other(error.to_string())
     }
 
-    /// Prefixes the message with what was being done.
+    /// Prefixes the message with the failed action.
     #[cold]
     #[must_use]
     pub fn during(self, what: &str) -> Self {
@@ -36,7 +36,7 @@ impl Fault {
         }
     }
 
-    /// The last line of a trial that cannot go on, without line breaks in the reason.
+    /// The message with which a failed trial ends, without line breaks in the reason.
     #[must_use]
     pub fn into_failed(self) -> Failed {
         let reason = self.to_string().replace('\n', " ");

@@ -1,4 +1,4 @@
-//! The verb `inspect` for one driver: opens connections, and reads what is set on each.
+//! The verb `inspect` for one driver: opens connections and reads the settings in effect on each.
 
 use litelab_protocol::{Connection, ConnectionSettings, Database, Inspect, Inspection};
 
@@ -8,7 +8,7 @@ use crate::library::Library;
 use crate::runtime;
 use crate::session::{Open, Settings};
 
-/// Of a driver whose connections the harness keeps.
+/// Inspects a driver whose connections the harness keeps.
 pub fn sessions<S: Open>(request: &Inspect) -> Result<Inspection, Fault> {
     let (database, connection) = opening(request);
     let (mut open, mut settings) = (Vec::new(), Vec::new());
@@ -20,7 +20,7 @@ pub fn sessions<S: Open>(request: &Inspect) -> Result<Inspection, Fault> {
     Ok(inspection(settings))
 }
 
-/// Of a library that keeps its connections itself.
+/// Inspects a library that keeps its connections itself.
 pub fn library<L: Library>(request: &Inspect) -> Result<Inspection, Fault> {
     let (database, connection) = opening(request);
     runtime::with_threads(Some(1), None)?.block_on(async {
@@ -31,7 +31,7 @@ pub fn library<L: Library>(request: &Inspect) -> Result<Inspection, Fault> {
     })
 }
 
-/// The names to read are never freed: a process answers one request.
+/// Database and connection of the request. The connection is never freed: a process answers one request.
 fn opening(request: &Inspect) -> (Database, &'static Connection) {
     let database = Database::File { path: request.database.clone() };
     let connection = Connection {

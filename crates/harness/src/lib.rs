@@ -1,12 +1,13 @@
-//! All of a Rust runner but its drivers: `docs/PROTOCOL.md` is the contract that both keep together.
+//! The parts that Rust runners share: everything except drivers. `docs/PROTOCOL.md` is the contract.
 //!
-//! A driver is a [`Session`] that the harness can [`Open`], or a [`Library`] that keeps its connections itself and runs requests
-//! on a [`Session`] or an [`AsyncSession`]; a [`GroupCommit`] layer adds that way of sharing. The `main` of a runner hands a list
-//! of [`Driver`]s to [`main`]. `src/bin/scripted.rs` is the shortest runner.
+//! A driver is a [`Session`] that the harness can [`Open`], or a [`Library`] that keeps its connections itself and runs
+//! requests on a [`Session`] or an [`AsyncSession`]. A [`GroupCommit`] layer adds sharing `group-commit`. The `main` of
+//! a runner passes a list of [`Driver`]s to [`main`]. `src/bin/scripted.rs` is the shortest runner.
 //!
-//! `verb` has the verbs. `connections` is which connections a trial opens; `sharing` opens those of drivers that block and shares
-//! them, `library` has the others. `state` is what the workers share, `worker` is the loop of one, in a thread or in a task, and
-//! `transaction` one execution. `threads` and `runtime` start the workers; meanwhile `monitor` ticks, and `tally` has the counts.
+//! `verb` implements the verbs. `connections` determines the connections of a trial; `sharing` opens and shares those
+//! of drivers whose calls block, `library` those of libraries. `state` is shared by the workers, `worker` is the loop
+//! of one worker in a thread or a task, and `transaction` executes one transaction. `threads` and `runtime` start the
+//! workers; while they work, `monitor` sends ticks and `tally` holds the counts.
 //!
 //! | executor | where a call of a [`Session`] runs |
 //! |---|---|
@@ -15,8 +16,8 @@
 //! | `offload` | in the runtime's pool of blocking threads |
 //! | `dedicated` | in `library::DedicatedThreads`, one for each connection |
 //!
-//! Whatever runs once per transaction is `#[inline]` or compiled for the driver, so that it becomes part of the loop without
-//! link-time optimisation.
+//! Code that runs once per transaction is `#[inline]` or compiled for each driver, so that the compiler inlines it into
+//! the loop without link-time optimisation.
 
 mod check;
 mod clock;
@@ -65,7 +66,7 @@ pub use runtime::waiting;
 pub use session::{AsyncSession, Call, Effect, Open, Session, Settings, refuse_options};
 pub use work::Job;
 
-/// The `main` of a runner's program: the verb is its first argument.
+/// The `main` of a runner's program; its first argument is the verb.
 pub fn main(runner: &str, drivers: impl IntoIterator<Item = Driver>) -> ExitCode {
     run_verb(runner, std::env::args().nth(1).as_deref(), drivers)
 }

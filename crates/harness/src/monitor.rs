@@ -1,5 +1,4 @@
-//! What the first thread of a runner does while the workers work: the ticks, the host probe where they are threads, and the
-//! drain.
+//! Work of a runner's first thread while the workers run: ticks, the host probe if the workers are threads, and drains.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -13,26 +12,27 @@ use crate::probe::{Probed, Prober};
 use crate::state::TrialState;
 use crate::worker::Id;
 
-/// A worker that has ended, with its way to a connection.
+/// A worker that has ended, with its handle of a connection.
 pub struct Done<H> {
     pub id: Id,
     pub handle: H,
 }
 
-/// How a worker ended; none for one that was abandoned before.
+/// Result of a worker; `None` if it was abandoned before.
 pub type Ended<H> = Result<Option<Done<H>>, Fault>;
 
-/// What is left when each worker has ended, or its drain has passed.
+/// State after each worker has ended or its drain has passed.
 pub struct Finished<H> {
-    /// By database, role and place in the role.
+    /// Workers by database, role and place in the role.
     pub done: Vec<Done<H>>,
     pub probed: Probed,
-    /// Whether a worker has not ended: its thread still holds a connection.
+    /// Whether a worker has not ended, so that its thread still holds a connection.
     pub hangs: bool,
 }
 
 impl<H> Finished<H> {
-    /// The result of the trial, to which `add` adds, and the workers. Where one hangs the process ends here with the result.
+    /// Returns the workers and the result of the trial, extended by `add`. If a worker hangs, the process ends here
+    /// with the result.
     pub fn result(self, state: &'static TrialState, add: impl FnOnce(&mut TrialResult)) -> (Vec<Done<H>>, TrialResult) {
         let mut result = state.result(self.probed);
         add(&mut result);
@@ -43,9 +43,9 @@ impl<H> Finished<H> {
     }
 }
 
-/// Waits until each worker has ended, or its drain has passed. `probe_ms` is the interval of the host probe in milliseconds, 0
-/// for none. A trial that cannot go on ends the process here: workers may hang on what the faulty one still holds, and there is
-/// no result to wait for.
+/// Waits until each worker has ended or its drain has passed. `probe_ms` is the interval of the host probe in
+/// milliseconds; 0 disables it. A trial that cannot continue ends the process here: workers may hang on a lock that the
+/// failed one still holds, and there is no result to wait for.
 pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: &Receiver<Ended<H>>) -> Finished<H> {
     let trial = state.trial;
     let every = trial.tick_ms.max(1).saturating_mul(1_000_000);
@@ -78,7 +78,7 @@ pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: 
         working -= abandoned;
         hangs |= abandoned > 0;
     }
-    // The rest, so that all ticks add up to the result.
+    // A last tick, so that all ticks add up to the result.
     let now = clock.now();
     tick(state, now, &mut prober, &mut last);
     done.sort_by_key(|done: &Done<H>| done.id.counters);
@@ -90,9 +90,9 @@ fn tick(state: &'static TrialState, now: u64, prober: &mut Option<Prober>, last:
     let (trial, counters) = (state.trial, &state.counters);
     let lag = match prober {
         Some(prober) => Some(prober.take_longest()),
-        // The probe is in the runtime.
+        // The probe runs in the runtime.
         None => (trial.probe_ms > 0).then(|| counters.probe_lag.take(now, trial.probe_ms.saturating_mul(1_000_000))),
     };
-    // A core that does not read any more is no reason to end the trial here.
+    // A core that reads no more does not end the trial.
     let _sent = send(&Message::Tick(counters.tick(trial, now / 1_000_000, lag, last)));
 }

@@ -1,4 +1,4 @@
-//! The driver `noop`, which calls no database: its figures are the cost of the harness itself.
+//! The driver `noop`, which calls no database: its results are the cost of the harness itself.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -8,7 +8,7 @@ use litelab_protocol::{Begin, Connection, Database, Prepare, Transaction, Value}
 use crate::fault::Fault;
 use crate::session::{Call, Effect, Open, Session, refuse_options};
 
-/// Answers every statement with one row of no columns, so that no transaction ends empty.
+/// Returns one row without columns from every statement, so that no transaction ends empty.
 pub struct Noop;
 
 impl Open for Noop {
@@ -42,7 +42,7 @@ impl Session for Noop {
         Ok(())
     }
 
-    // Always, since it is part of more than one loop: a call would be a tenth of what this driver is there to show.
+    // Inlined into each of several loops: a call would cost a tenth of the time that this driver measures.
     #[inline(always)]
     fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
         for slot in call.slots {

@@ -1,5 +1,5 @@
-//! Drawing the values of one operation into buffers that are used again. What is drawn is defined by
-//! [`litelab_protocol::draw`]; this draws the same without allocating, and a test compares the two.
+//! Draws the values of one operation into reused buffers. [`litelab_protocol::draw`] defines the values; this module
+//! draws the same without allocation, and a test compares the two.
 
 use litelab_protocol::draw::{self, ALPHABET, CHARS_PER_WORD, Value};
 use litelab_protocol::generator::{GAMMA, Stream, below, mix64};
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
 
-/// One SQL parameter's value, its text elsewhere.
+/// Value of one SQL parameter; a text is stored in [`Values`].
 #[derive(Clone, Copy, Debug)]
 pub enum Slot {
     /// NULL.
@@ -17,14 +17,14 @@ pub enum Slot {
     Integer(i64),
     /// A double.
     Real(f64),
-    /// Bytes `from..to` of the operation's text.
+    /// Bytes `from..to` of the text in [`Values`].
     Text {
-        /// Where it begins.
+        /// Offset of the first byte.
         from: usize,
-        /// Where it ends.
+        /// Offset after the last byte.
         to: usize,
     },
-    /// The worker's yielded value at this place, as it is when the statement is executed.
+    /// The worker's yielded value at this place, when the statement is executed.
     Yielded(usize),
 }
 
@@ -37,7 +37,7 @@ pub enum Bound<'a> {
     Integer(i64),
     /// A double.
     Real(f64),
-    /// UTF-8.
+    /// A UTF-8 text.
     Text(&'a str),
 }
 
@@ -56,23 +56,23 @@ pub struct Params {
     reads_clock: bool,
 }
 
-/// One statement's share of an operation.
+/// Slots of one statement in an operation.
 struct Layout {
     /// Indices into the sources.
     bind: Vec<usize>,
-    /// `repeat * tuples`.
+    /// Rows per operation: `repeat * tuples`.
     rows: u64,
-    /// Where its slots begin.
+    /// Index of its first slot.
     from: usize,
-    /// Slots of one execution.
+    /// Number of slots of one execution.
     slots: usize,
 }
 
-/// [`Source`] with everything resolved that does not depend on the row.
+/// [`Source`] with everything resolved that is the same for all rows.
 enum Draw {
     Fixed(Value),
     Choice(Vec<Value>),
-    /// The width as a double, which is what it is multiplied as.
+    /// The width is a double because the unit draw is multiplied by it.
     Uniform {
         low: i64,
         width: f64,
@@ -147,7 +147,7 @@ impl Params {
         Ok(Self { sources, statements, reads_clock })
     }
 
-    /// Where in the drawn slots the `repetition`-th execution of a statement finds its own.
+    /// Slots of the `repetition`-th execution of a statement.
     #[inline(always)]
     pub fn slots<'a>(&self, values: &'a Values, statement: usize, repetition: usize) -> &'a [Slot] {
         let layout = &self.statements[statement];
@@ -155,8 +155,7 @@ impl Params {
         &values.slots[from..from + layout.slots]
     }
 
-    /// Draws all values of an operation. The wall clock is read once for all of them, so that two columns with the
-    /// same time agree.
+    /// Draws all values of an operation. The wall clock is read once, so that two columns with the same time agree.
     #[inline(always)]
     pub fn draw(&self, operation: u64, into: &mut Values) {
         into.slots.clear();
@@ -167,7 +166,7 @@ impl Params {
             for row in first..first.wrapping_add(layout.rows) {
                 for &index in &layout.bind {
                     let (stream, draw) = &self.sources[index];
-                    // The two commonest are written where they belong; the others come by way of a call.
+                    // The two most common sources are inlined; the others take a call.
                     match draw {
                         Draw::Uniform { low, width } => into.slots.push(uniform(stream, row, *low, *width)),
                         Draw::Sequence { start, step } => into.slots.push(sequence(row, *start, *step)),
@@ -211,7 +210,7 @@ impl Params {
                 for piece in pieces {
                     match piece {
                         Piece::Literal(text) => into.text.push_str(text),
-                        // Writing to a String does not fail.
+                        // Writing to a String cannot fail.
                         Piece::Row => drop(write!(into.text, "{row}")),
                     }
                 }
@@ -226,8 +225,8 @@ impl Params {
         }
     }
 
-    /// Hashes the bytes before hex of a `hex` source, the text of any other. One that refers to itself or to a later
-    /// one hashes nothing, as in the reference.
+    /// Hashes the bytes that a `hex` source draws before their encoding, or the text of any other source. A source that
+    /// refers to itself or to a later one hashes no bytes, as in the reference.
     fn digest(&self, other: usize, of: usize, row: u64, now: &Wall, into: &mut Values) -> [u8; 32] {
         match self.sources.get(other) {
             Some((stream, Draw::Hex { bytes })) => {
@@ -295,8 +294,8 @@ fn constant(value: &Value, into: &mut Values) -> Slot {
     }
 }
 
-/// [`below`] by way of signed integers, which the processor converts in one instruction: no value here has its upper
-/// bit set.
+/// [`below`] with signed integers, which the processor converts in one instruction: no value here has its upper bit
+/// set.
 #[inline(always)]
 fn uniform(stream: &Stream, row: u64, low: i64, width: f64) -> Slot {
     const SCALE: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -317,7 +316,7 @@ fn from_table(table: &Table, stream: &Stream, row: u64) -> i64 {
     low.wrapping_add(below(stream.word_at(row, 1), width) as i64)
 }
 
-/// Hands over the bytes of the row's words, eight or fewer at a time.
+/// Passes the bytes of the row's words to `take`, at most eight at a time.
 #[inline]
 fn random_bytes(stream: &Stream, row: u64, count: usize, mut take: impl FnMut(&[u8])) {
     let first = stream.word(row);
@@ -342,7 +341,7 @@ fn push_hex(bytes: &[u8], text: &mut String) {
             pair[0] = DIGITS[(byte >> 4) as usize];
             pair[1] = DIGITS[(byte & 15) as usize];
         }
-        // Always ASCII, so nothing is left out.
+        // The digits are ASCII, so that the conversion cannot fail.
         text.push_str(std::str::from_utf8(&digits[..2 * chunk.len()]).unwrap_or_default());
     }
 }
@@ -360,7 +359,7 @@ fn push_text(stream: &Stream, row: u64, chars: u64, text: &mut String) {
     }
 }
 
-/// One reading of the wall clock, since 1970.
+/// One reading of the wall clock, as the time since 1970.
 #[derive(Default)]
 struct Wall(std::time::Duration);
 

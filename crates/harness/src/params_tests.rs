@@ -1,4 +1,4 @@
-//! The buffers hold what the reference draws.
+//! The buffers contain the values that the reference draws.
 
 use litelab_protocol::draw::Drawer;
 use litelab_protocol::{Begin, Fetch, Param, Statement, Work};

@@ -1,18 +1,18 @@
-//! The host probe: a timer, and how late it ran.
+//! The host probe: a periodic timer and its delays.
 
 use std::collections::BTreeMap;
 
 use litelab_protocol::histogram::Histogram;
 
-/// What the probe measured, by the names of [`litelab_protocol::TrialResult`]; empty without a probe.
+/// Measurements of the probe, by the names of [`litelab_protocol::TrialResult`]; empty without a probe.
 #[derive(Default)]
 pub struct Probed {
     pub timers: BTreeMap<String, Histogram>,
     pub gauges: BTreeMap<String, f64>,
 }
 
-/// A timer that is due every period from `go`. One that is due while the last is still late counts too, so a stall of ten
-/// periods counts as ten.
+/// A timer that is due every period from `go`. Each due time counts, even if the previous one is still late, so that a
+/// stall of ten periods counts as ten.
 pub struct Prober {
     lateness: Histogram,
     period: u64,
@@ -22,18 +22,18 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// Dues before `from`, the end of the warm-up in nanoseconds from `go`, are not recorded.
+    /// Due times before `from`, the end of the warm-up in nanoseconds from `go`, are not recorded.
     pub fn new(period_ms: u64, from: u64) -> Self {
         let period = period_ms.max(1).saturating_mul(1_000_000);
         Self { lateness: Histogram::new(), period, due: period, from, longest: 0 }
     }
 
-    /// When the timer is due next, in nanoseconds from `go`.
+    /// Next due time of the timer, in nanoseconds from `go`.
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// Counts all that were due by `now`.
+    /// Counts all due times until `now`.
     pub fn note(&mut self, now: u64) {
         self.longest = self.longest.max(now.saturating_sub(self.due));
         while self.due <= now {
@@ -44,12 +44,12 @@ impl Prober {
         }
     }
 
-    /// The longest that a timer ran late since the last call, in the warm-up, too.
+    /// Longest delay of the timer since the last call, including the warm-up.
     pub fn take_longest(&mut self) -> u64 {
         std::mem::take(&mut self.longest)
     }
 
-    /// What was measured until `now`: a timer that never ran is late, too.
+    /// Delays until `now`, including that of a timer that has not run.
     pub fn into_lateness(mut self, now: u64) -> Histogram {
         self.note(now);
         self.lateness

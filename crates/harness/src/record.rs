@@ -1,5 +1,5 @@
-//! What a worker counts. Each worker has its own records, which are added up when the trial is over. The few counts that `tick`
-//! shows are atomic, written by one thread and read by another.
+//! Counts of workers. Each worker has its own records, which are added up after the trial. The few counts that `tick`
+//! reports are atomic, written by one thread and read by another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,7 @@ use litelab_protocol::{ErrorCount, Operation, Step, Tick, TickCount, Transaction
 
 use crate::transaction::{Ending, Execution, first_fetch};
 
-/// Counts of one step of one worker, on cache lines of their own (two, for processors that fetch them in pairs).
+/// Counts of one step of one worker, on separate cache lines (two, for processors that fetch them in pairs).
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Counters {
@@ -19,29 +19,30 @@ pub struct Counters {
     pub busy: AtomicU64,
 }
 
-/// Adds without a locked instruction: there is one writer.
+/// Adds without a locked instruction, because only one thread writes.
 #[inline]
 pub fn add(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 
-/// How late the probe in a runtime runs, for the monitor outside of it, which reads it even while the runtime is blocked.
+/// Delay of the probe in a runtime. The monitor outside of the runtime reads it even while the runtime is blocked.
 #[derive(Default)]
 pub struct ProbeLag {
-    /// When its timer is due next, in nanoseconds from `go`; 0 before it has begun.
+    /// Next due time of its timer, in nanoseconds from `go`; 0 before the probe has begun.
     due: AtomicU64,
-    /// The longest that it ran late since [`ProbeLag::take`], in nanoseconds.
+    /// Longest delay since [`ProbeLag::take`], in nanoseconds.
     longest: AtomicU64,
 }
 
 impl ProbeLag {
-    /// The timer ran `late` nanoseconds late, and is due next at `due`.
+    /// Notes that the timer ran `late` nanoseconds late and is due next at `due`.
     pub fn note(&self, late: u64, due: u64) {
         self.longest.fetch_max(late, Ordering::Relaxed);
         self.due.store(due, Ordering::Relaxed);
     }
 
-    /// The longest since the last call, or how long the timer is overdue; `first` is when it is due first.
+    /// Longest delay since the last call, or the time for which the timer is overdue at `now`, whichever is longer.
+    /// `first` is its first due time.
     pub fn take(&self, now: u64, first: u64) -> u64 {
         let due = match self.due.load(Ordering::Relaxed) {
             0 => first,
@@ -58,7 +59,7 @@ pub struct Record {
     pub rows: u64,
     pub verified: u64,
     pub mismatches: u64,
-    /// By extended code; a list, for there are never more than a few.
+    /// Errors by extended code; a list, because it has few entries.
     pub errors: Vec<(i32, ErrorCount)>,
     pub service: Histogram,
     pub wait: Option<Histogram>,
@@ -69,7 +70,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// `shares`: whether there is something to wait for. `open`: whether arrivals are scheduled.
+    /// An empty record. `shares` is true if a transaction may wait for a connection or lock, `open` if arrivals are
+    /// scheduled.
     pub fn new(transaction: &Transaction, shares: bool, open: bool) -> Self {
         let fetches = first_fetch(transaction).is_some();
         let only = |wanted: bool| wanted.then(Histogram::new);
@@ -89,7 +91,7 @@ impl Record {
         }
     }
 
-    /// Counts the errors of one execution, the same code as often as it was seen, and keeps the first message of each.
+    /// Counts all errors of one execution and keeps the first message of each code.
     #[cold]
     pub fn errors(&mut self, seen: &[(i32, String)], cured: bool) {
         for (code, message) in seen {
@@ -103,7 +105,7 @@ impl Record {
         }
     }
 
-    /// What counts of a transaction that began at `start`, after the warm-up.
+    /// Records a transaction that began at `start`, after the warm-up, if it has committed.
     #[inline(always)]
     pub fn measure(&mut self, execution: &Execution, start: u64, due: Option<u64>) {
         if execution.ending != Ending::Committed {
@@ -120,7 +122,7 @@ impl Record {
         note(&mut self.first_row, execution.first_row.map(since(start)));
     }
 
-    /// Adds this to the whole.
+    /// Adds this record to an operation.
     pub fn merge_into(&self, whole: &mut Operation) {
         whole.ended += self.ended;
         whole.measured += self.measured;
@@ -149,7 +151,7 @@ impl Record {
     }
 }
 
-/// Counts a value in a histogram that there may not be.
+/// Records a value if there are both a histogram and a value.
 #[inline]
 fn note(histogram: &mut Option<Histogram>, nanos: Option<u64>) {
     if let (Some(histogram), Some(nanos)) = (histogram, nanos) {
@@ -157,20 +159,20 @@ fn note(histogram: &mut Option<Histogram>, nanos: Option<u64>) {
     }
 }
 
-/// The counters of all workers, and the operations they belong to.
+/// The counters of all workers, and their operations.
 pub struct CounterTable {
-    /// One for each step of each worker.
+    /// Counters of each step of each worker.
     pub counters: Vec<Counters>,
-    /// Of the probe in a runtime.
+    /// Delay of the probe in a runtime.
     pub probe_lag: ProbeLag,
-    /// Index into `keys` of each of those.
+    /// Index into `keys` for each of `counters`.
     places: Vec<usize>,
-    /// Role and transaction, each pair once.
+    /// Indices of role and transaction, each pair once.
     keys: Vec<(usize, usize)>,
 }
 
 impl CounterTable {
-    /// In the order in which workers are made: by database, role, worker and step.
+    /// A table in the order in which workers are created: by database, role, worker and step.
     pub fn new(trial: &Trial) -> Self {
         let mut keys = Vec::new();
         let mut place = |role: usize, step: &Step| {
@@ -195,7 +197,7 @@ impl CounterTable {
         Self { counters, probe_lag: ProbeLag::default(), places, keys }
     }
 
-    /// One empty entry for each role and transaction, with its counts so far.
+    /// One operation for each role and transaction, with its counts so far and no durations.
     pub fn operations(&self, trial: &Trial) -> Vec<Operation> {
         let sums = self.sums(trial);
         let operation = |(sum, &(role, transaction)): (TickCount, &(usize, usize))| {
@@ -213,12 +215,12 @@ impl CounterTable {
         sums.into_iter().zip(&self.keys).map(operation).collect()
     }
 
-    /// The place in [`CounterTable::operations`] of the counters with this index.
+    /// Index in [`CounterTable::operations`] of the operation of these counters.
     pub fn operation(&self, counters: usize) -> usize {
         self.places[counters]
     }
 
-    /// The place in [`CounterTable::operations`] of a role's first step.
+    /// Index in [`CounterTable::operations`] of a role's first step.
     pub fn first_of(&self, role: usize) -> Option<usize> {
         self.keys.iter().position(|(r, _)| *r == role)
     }
@@ -241,7 +243,7 @@ impl CounterTable {
         sums
     }
 
-    /// The counts since `last`, which becomes the counts now, and how late the probe's timer ran.
+    /// Returns the counts since `last` and the delay of the probe, and sets `last` to the present counts.
     pub fn tick(&self, trial: &Trial, t_ms: u64, lag_ns: Option<u64>, last: &mut Vec<TickCount>) -> Tick {
         let now = self.sums(trial);
         last.resize_with(now.len(), TickCount::default);

@@ -1,10 +1,10 @@
-//! When an attempt of a transaction is followed by another.
+//! The policy that decides whether another attempt follows a failed one, and after which pause.
 
 use litelab_protocol::{Retry, codes};
 
 use crate::fault::Fault;
 
-/// [`Retry`] with its names looked up.
+/// [`Retry`] with names resolved to result codes.
 pub struct RetryPolicy {
     attempts: u32,
     backoff: u64,
@@ -14,7 +14,7 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Fails on a name that is no result code.
+    /// Fails if a name is not a result code.
     pub fn new(retry: &Retry) -> Result<Self, Fault> {
         let code = |name: &String| codes::code(name).ok_or_else(|| Fault::Other(format!("`{name}` is no result code")));
         Ok(Self {
@@ -26,24 +26,24 @@ impl RetryPolicy {
         })
     }
 
-    /// Nanoseconds until the next attempt after attempts that have ended with these errors; nothing where it was the last.
+    /// Nanoseconds until the next attempt, after attempts that ended with these errors; `None` after the last attempt.
     pub fn after(&self, errors: &[(i32, String)]) -> Option<u64> {
         let (code, _) = errors.last()?;
         self.again(errors.len() as u32, *code)
     }
 
-    /// The same after attempt `done` (from 1) has ended with this code.
+    /// Nanoseconds until the next attempt after attempt `done`, counted from 1, has ended with this code.
     fn again(&self, done: u32, code: i32) -> Option<u64> {
         (done < self.attempts && self.covers(code)).then(|| self.pause(done))
     }
 
-    /// A primary code stands for its extended ones.
+    /// Whether the policy lists this code; a primary code includes its extended ones.
     fn covers(&self, seen: i32) -> bool {
         self.on.iter().any(|&listed| listed == seen || listed == seen & 0xFF)
     }
 
     fn pause(&self, done: u32) -> u64 {
-        // Past 2^63 the conversion saturates, and the longest pause is taken.
+        // Above 2^63 the conversion saturates, and the longest pause applies.
         let grown = self.backoff as f64 * self.multiplier.powi(done as i32 - 1);
         (grown as u64).min(self.longest)
     }
@@ -70,7 +70,7 @@ mod tests {
         let retry = policy(&["SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"]);
         assert!(retry.covers(5) && retry.covers(517) && retry.covers(262));
         assert!(!retry.covers(6) && !retry.covers(13));
-        // Five tries: after the fifth there is no other.
+        // After the fifth of five attempts no other follows.
         assert_eq!((retry.again(1, 5), retry.again(4, 517), retry.again(5, 5)), (Some(100_000), Some(350_000), None));
         assert_eq!(retry.again(1, 6), None);
     }

@@ -1,4 +1,4 @@
-//! A row and its columns, borrowed from the driver.
+//! Rows and their columns, borrowed from the driver.
 
 use std::hint::black_box;
 
@@ -6,19 +6,19 @@ use litelab_protocol::draw::Value;
 
 use crate::fault::Fault;
 
-/// A row that was fetched.
+/// A fetched row.
 pub trait Row {
-    /// One of its columns, from 0 on.
+    /// The column at this index, counted from 0.
     ///
     /// # Errors
-    /// Where the driver cannot give it.
+    /// A column that the driver cannot return.
     fn column(&self, at: usize) -> Result<Column<'_>, Fault>;
 
-    /// Reads a column as a value of the language, in a way that the compiler cannot leave out. A driver whose own type of
-    /// value can be matched writes this anew: to make a [`Column`] of it first costs as much as reading it.
+    /// Reads a column as a value of the language; the compiler cannot remove the read. A driver whose own type of value
+    /// can be matched overrides it: converting to a [`Column`] first costs as much as the read itself.
     ///
     /// # Errors
-    /// Those of `column`, and text that is not UTF-8.
+    /// Those of `column`, or text that is not UTF-8.
     #[inline(always)]
     fn read(&self, at: usize) -> Result<(), Fault> {
         match self.column(at)? {
@@ -32,7 +32,7 @@ pub trait Row {
     }
 }
 
-/// A column as SQLite stores it. Text is bytes, whose encoding is not checked yet.
+/// A column as SQLite stores it. Text is a sequence of bytes whose encoding has not been checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Column<'a> {
     /// NULL.
@@ -41,17 +41,17 @@ pub enum Column<'a> {
     Integer(i64),
     /// REAL.
     Real(f64),
-    /// TEXT, in UTF-8 where the database is sound.
+    /// TEXT; UTF-8 unless the database contains invalid text.
     Text(&'a [u8]),
     /// BLOB.
     Blob(&'a [u8]),
 }
 
 impl Column<'_> {
-    /// The protocol's value.
+    /// Converts the column to a value of the protocol.
     ///
     /// # Errors
-    /// It has none for a BLOB, nor for text that is not UTF-8.
+    /// A BLOB, or text that is not UTF-8.
     pub fn to_value(self) -> Result<Value, Fault> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -63,10 +63,10 @@ impl Column<'_> {
     }
 }
 
-/// Text as the language has it.
+/// Converts text to the language's type.
 ///
 /// # Errors
-/// Where it is not UTF-8; that is not SQLite's error, for SQLite does not look.
+/// Text that is not UTF-8. It is not an error of SQLite's, because SQLite does not check.
 #[inline(always)]
 pub fn utf8(text: &[u8]) -> Result<&str, Fault> {
     std::str::from_utf8(text).map_err(Fault::other)

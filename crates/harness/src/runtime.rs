@@ -1,4 +1,4 @@
-//! The asynchronous host program of a trial: a tokio runtime of several threads, whose tasks are the workers.
+//! The asynchronous host program of a trial: a multi-threaded tokio runtime whose tasks are the workers.
 
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::threads::{self, panicked};
 use crate::transaction::{Execution, Transactions};
 use crate::worker::Worker;
 
-/// How long is waited for the probe of a runtime in which a worker hangs.
+/// Longest wait for the probe of a runtime in which a worker hangs.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where the executor of the trial runs blocking calls: in threads of the workers' own, in the runtime's threads, or in its pool
-/// of blocking threads. Otherwise as [`run`].
+/// As [`run`], for calls that block. The executor of the trial determines where they run: in threads of the workers, in
+/// the threads of the runtime, or in its pool of blocking threads.
 pub fn run_blocking<H, E>(
     state: &'static TrialState,
     runtime: &Runtime,
@@ -52,9 +52,9 @@ where
     }
 }
 
-/// Starts all workers together, and waits until each has ended, or its drain has passed. This thread has no part in the
-/// runtime: it ticks while the runtime is blocked, too. A worker that cannot go on ends the process, as among threads.
-/// `execute` and `never_waits` are those of [`Worker::run_async`].
+/// Starts all workers together, and waits until each has ended or its drain has passed. The calling thread is not part
+/// of the runtime, so that it sends ticks while the runtime is blocked. A worker that cannot continue ends the process,
+/// as under executor `threads`. `execute` and `never_waits` are those of [`Worker::run_async`].
 pub fn run<H, E, F>(
     state: &'static TrialState,
     runtime: &Runtime,
@@ -89,7 +89,7 @@ where
         });
         runtime.spawn(async move {
             let ended = task.await.map_err(broken).flatten();
-            // The receiver is gone only when the process is about to end.
+            // The receiver is dropped only when the process is about to end.
             let _sent = send.send(ended);
         });
     }
@@ -108,7 +108,7 @@ where
     finished
 }
 
-/// What the probe measured; nothing where a worker that hangs keeps it from ending.
+/// Measurements of the probe; `None` if a worker that hangs prevents its end.
 fn measured(runtime: &Runtime, probe: JoinHandle<Probed>, hangs: bool) -> Option<Probed> {
     let measured = async {
         match hangs {
@@ -119,7 +119,7 @@ fn measured(runtime: &Runtime, probe: JoinHandle<Probed>, hangs: bool) -> Option
     runtime.block_on(measured).map(|probe| probe.map_err(broken).unwrap_or_else(|fault| exit_failed(fault)))
 }
 
-/// A task that did not come to its end, as a fault.
+/// Converts the error of a task that has panicked or was cancelled.
 pub fn broken(error: JoinError) -> Fault {
     match error.try_into_panic() {
         Ok(panic) => panicked(&*panic),
@@ -127,7 +127,7 @@ pub fn broken(error: JoinError) -> Fault {
     }
 }
 
-/// The runtime of a trial. Under `threads` and `processes` it only waits for libraries to open and to close.
+/// The runtime of a trial. Under `threads` and `processes` it only waits until libraries have opened and closed.
 pub fn of_trial(state: &TrialState) -> Result<Runtime, Fault> {
     match state.trial.executor {
         Executor::Threads | Executor::Processes => waiting(),
@@ -135,8 +135,9 @@ pub fn of_trial(state: &TrialState) -> Result<Runtime, Fault> {
     }
 }
 
-/// As an application makes it, with a timer and no more of tokio's drivers. `threads` run tasks (default: as many as there are
-/// processors), `blocking` blocking calls.
+/// A runtime as an application creates it, with tokio's timer and no other of its drivers. `threads` is the number of
+/// threads that run tasks (default: the number of processors), `blocking` that of threads that run blocking calls
+/// (default: tokio's).
 pub fn with_threads(threads: Option<u32>, blocking: Option<u32>) -> Result<Runtime, Fault> {
     let mut builder = Builder::new_multi_thread();
     builder.enable_time();
@@ -149,10 +150,10 @@ pub fn with_threads(threads: Option<u32>, blocking: Option<u32>) -> Result<Runti
     builder.build().map_err(|e| Fault::Other(format!("the runtime: {e}")))
 }
 
-/// A runtime that runs in the thread that waits for it, for what is awaited outside of a trial.
+/// A runtime in the calling thread, for awaited calls outside of a trial.
 ///
 /// # Errors
-/// Where the system has no timer for it.
+/// A system without a timer for it.
 pub fn waiting() -> Result<Runtime, Fault> {
     Builder::new_current_thread().enable_time().build().map_err(|e| Fault::Other(format!("the runtime: {e}")))
 }

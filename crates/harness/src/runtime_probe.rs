@@ -1,4 +1,5 @@
-//! The host probe in a runtime: a task with a timer, and a job of no length for the pool of blocking threads each time.
+//! The host probe in a runtime: a task with a timer that submits an empty job to the pool of blocking threads at each
+//! due time.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::clock::Clock;
 use crate::probe::{Probed, Prober};
 use crate::state::TrialState;
 
-/// Probes from `go` until `stop`. What was due during the warm-up is not recorded, but the ticks report it.
+/// Probes from `go` until `stop`. Delays during the warm-up are not recorded, but ticks report them.
 pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probed {
     let (trial, lag) = (state.trial, &state.counters.probe_lag);
     let warm = trial.warmup_ms.saturating_mul(1_000_000);
@@ -26,7 +27,7 @@ pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probed {
         if timeout_at(due, stop.notified()).await.is_ok() {
             break;
         }
-        // The runtime's clock and ours may differ by some parts in a million, and by the former it is due.
+        // The runtime's clock and the trial's may differ by some parts in a million; by the runtime's the timer is due.
         let now = clock.now().max(prober.due());
         prober.note(now);
         lag.note(prober.take_longest(), prober.due());
@@ -39,7 +40,7 @@ pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probed {
     let now = clock.now();
     let utilization = busy.share(now);
     let lateness = prober.into_lateness(now);
-    // The workers are done, so the pool has nothing else to do.
+    // The workers have ended, so the pool has no other work.
     while let Some(job) = jobs.join_next().await {
         record(&mut pool_wait, job.ok(), warm);
     }
@@ -48,17 +49,17 @@ pub async fn run(state: &TrialState, clock: Clock, stop: &Notify) -> Probed {
     Probed { timers: timers.into(), gauges }
 }
 
-/// When a job was asked for, and when it ran.
+/// Records the time from the submission of a job to its start.
 fn record(wait: &mut Histogram, job: Option<(u64, u64)>, warm: u64) {
     if let Some((asked, ran)) = job.filter(|(asked, _)| *asked >= warm) {
         wait.record(ran.saturating_sub(asked));
     }
 }
 
-/// The busy share of the runtime's threads, from the end of the warm-up on.
+/// Busy share of the runtime's threads, from the end of the warm-up.
 struct Busy {
     metrics: RuntimeMetrics,
-    /// Nanoseconds from `go`, and how long the threads had been busy then.
+    /// Nanoseconds from `go` to the first observation after the warm-up, and the busy time of the threads until then.
     since: Option<(u64, Duration)>,
 }
 
@@ -73,8 +74,9 @@ impl Busy {
         }
     }
 
-    /// None where nothing was seen after the warm-up, or the runtime does not count (it needs atomic 64-bit integers).
-    /// A thread's time is counted when it next has nothing to do, so the sum may be a little more than all there was.
+    /// The share; `None` without an observation after the warm-up, or if the runtime does not count (it needs atomic
+    /// 64-bit integers). The runtime counts a thread's busy time when the thread next becomes idle, so the sum may
+    /// slightly exceed the elapsed time; the share is at most 1.
     fn share(&self, now: u64) -> Option<f64> {
         let (from, before) = self.since.filter(|(from, _)| *from < now && cfg!(target_has_atomic = "64"))?;
         let whole = (now - from) as f64 * self.metrics.num_workers() as f64;

@@ -1,8 +1,8 @@
-//! A runner without a database, for the tests of the harness: what a statement says is what happens.
+//! A runner without a database, for the tests of the harness. The text of a statement is a script of its result.
 //!
-//! `ROWS 3` gives three rows of one column, the session's own count of rows. `FAIL SQLITE_BUSY 2` fails twice and gives
-//! one row from then on. `SEES 3` and `SEES NULL` give one row where that is what is bound. `PANIC` does. Anything else is no
-//! SQLite error.
+//! `ROWS 3` returns three rows of one column, the number of rows that the session has returned so far. `FAIL
+//! SQLITE_BUSY 2` fails twice and returns one row from then on. `SEES 3` and `SEES NULL` return one row if the first
+//! bound value is equal to theirs. `PANIC` panics. Any other text is an error that is not SQLite's.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use litelab_harness::{About, Bound, Call, Column, Driver, Effect, Fault, Job, Op
 use litelab_protocol::invocation::Operation;
 use litelab_protocol::{Begin, Connection, Database, Executor, Interface, Prepare, Transaction, Value, codes};
 
-/// Counts what it was asked for.
+/// A session that counts its rows and failures.
 #[derive(Default)]
 struct Scripted {
     rows: i64,
@@ -19,7 +19,7 @@ struct Scripted {
     open: bool,
 }
 
-/// A row is its number.
+/// A row whose columns all contain its number.
 struct Number(i64);
 
 impl Row for Number {

@@ -1,5 +1,5 @@
-//! Threads that own a connection each and take work from one queue, first come, first served: executor `dedicated` of a driver
-//! that blocks, as an application writes it.
+//! Executor `dedicated` of a driver whose calls block: threads that own a connection each and take work from one queue,
+//! first come, first served, as an application would write it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, JoinHandle};
@@ -14,7 +14,7 @@ use crate::fault::Fault;
 use crate::session::{Open, Settings};
 use crate::threads::panicked;
 
-/// One thread for each connection, and the queue.
+/// One thread for each connection, and their queue.
 pub struct DedicatedThreads<S> {
     queue: Sender<Work<S>>,
     threads: Vec<JoinHandle<()>>,
@@ -51,7 +51,7 @@ impl<S: Open> Library for DedicatedThreads<S> {
         let (answer, answered) = oneshot::channel();
         let work = move |session: &mut S| {
             let done = catch_unwind(AssertUnwindSafe(|| request.run(session)));
-            // The receiver is gone only when the process is about to end.
+            // The receiver is dropped only when the process is about to end.
             let _sent = answer.send(done);
         };
         self.queue.send(Box::new(work)).map_err(|_| Fault::Other("no thread is left for the connection".into()))?;

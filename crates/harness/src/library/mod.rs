@@ -1,4 +1,5 @@
-//! Libraries that keep their connections themselves: a worker hands over a transaction, and waits for it.
+//! Libraries that keep their connections themselves: a worker passes a transaction to the library and waits for its
+//! end.
 
 mod dedicated;
 mod request;
@@ -22,14 +23,14 @@ pub use trial::{run, run_group_commit};
 
 use request::Barrier;
 
-/// One or several connections to a database, which a library (or the harness's own threads) keeps.
+/// Connections to a database, kept by a library or by the harness's own threads.
 pub trait Library: Send + Sync + Sized + 'static {
-    /// Opens so many connections. On each, one after the other, runs the PRAGMAs in order, and then `setup` on a session of it.
-    /// Returns the answers of `setup` in the order of opening.
+    /// Opens `connections` connections, one after the other: runs the settings in order on each, then `setup` on a
+    /// session of it. Returns the settings that `setup` has read, in the order of opening.
     ///
     /// # Errors
-    /// Where that fails, there is an option that the driver does not have ([`crate::refuse_options`]), or the library cannot keep
-    /// so many.
+    /// An error of SQLite's, an option that the driver does not have ([`crate::refuse_options`]), or more connections
+    /// than the library supports.
     fn open(
         database: &Database,
         connection: &Connection,
@@ -37,19 +38,19 @@ pub trait Library: Send + Sync + Sized + 'static {
         setup: &Setup,
     ) -> impl Future<Output = Result<(Self, Vec<Settings>), Fault>> + Send;
 
-    /// Runs the request on a session of one of the connections, when one is free: by [`Request::run`] in a closure where the
-    /// library lends a connection to one, by [`Request::run_async`] where its calls are awaited.
+    /// Runs the request on a session of one connection when one is free: by [`Request::run`] if the library lends a
+    /// connection to a closure, by [`Request::run_async`] if its calls are awaited.
     ///
     /// # Errors
-    /// Those of the request, and where the library does not run it. Any ends the trial, except an error of SQLite's in a layer
-    /// ([`GroupCommit`]).
+    /// Those of the request, or of a library that does not run it. Each ends the trial, except an error of SQLite's in
+    /// a layer ([`GroupCommit`]).
     fn run(&self, request: Request<'static>) -> impl Future<Output = Result<Reply, Fault>> + Send;
 
-    /// What is set on each of its `connections` at the trial's end: of these PRAGMAs. Default: as many requests at once, none of
-    /// which ends before all have begun, so that each has a connection of its own.
+    /// Values of these PRAGMAs on each of its `connections` at the end of the trial. Default: one request for each
+    /// connection, none of which ends before all have begun, so that each has a different connection.
     ///
     /// # Errors
-    /// Where a connection cannot be asked; an error of SQLite's gives no settings instead.
+    /// A request that fails. After an error of SQLite's the settings are empty instead.
     fn settings(
         self: &Arc<Self>,
         connections: u32,
@@ -70,43 +71,43 @@ pub trait Library: Send + Sync + Sized + 'static {
         }
     }
 
-    /// What the library has done since the first transaction, beyond what its calls returned; asked once, when all workers have
-    /// ended. Default: nothing.
+    /// Work of the library since the first transaction that its calls did not return. Requested once, after all workers
+    /// have ended. Default: nothing.
     fn account(&self) -> Account {
         Account::default()
     }
 
-    /// Closes the connections. What the library does in the background ends when the runtime is dropped.
+    /// Closes the connections. Background tasks of the library end when the runtime is dropped.
     ///
     /// # Errors
-    /// Where that fails.
+    /// A connection that cannot be closed.
     fn close(self) -> impl Future<Output = Result<(), Fault>> + Send;
 }
 
-/// A layer that makes the writers of a database share commits: sharing `group-commit`.
+/// A layer in which the writers of a database share commits: sharing `group-commit`.
 ///
-/// It begins and commits by itself, so a request is one attempt of a transaction without either. An error of SQLite's that it
-/// returns is rolled back by the layer and counted. The first connection writes, the others read.
+/// The layer sends begin and commit, so a request is one attempt of a transaction without either. If a request returns
+/// an error of SQLite's, the layer rolls it back and counts it. The first connection writes, the others read.
 pub trait GroupCommit: Library {
-    /// As [`Library::run`]; the thread waits.
+    /// As [`Library::run`], but blocks the thread.
     ///
     /// # Errors
     /// As for [`Library::run`].
     fn run_blocking(&self, request: Request<'_>) -> Result<Reply, Fault>;
 }
 
-/// What a library did by itself while the workers waited for it.
+/// Errors and calls of a library that no worker saw.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
-    /// Extended result codes of errors that no caller got, for the library tried again, and how often each occurred. They are
-    /// counted, as cured, with the first transaction of the trial's first role: whose they were is not known.
+    /// Extended result codes of errors after which the library retried, and their numbers. They count as cured errors
+    /// of the first transaction of the trial's first role, because the transactions they belong to are unknown.
     pub cured: Vec<(i32, u64)>,
-    /// Its calls, by the name of a timer of [`TrialResult`].
+    /// Durations of its calls, by the name of a timer of [`TrialResult`].
     pub timers: BTreeMap<String, Histogram>,
 }
 
 impl Account {
-    /// Adds it to a result.
+    /// Adds the account to a result.
     fn add_to(self, result: &mut TrialResult) {
         if let Some(first) = result.operations.first_mut() {
             for (code, times) in self.cured {
@@ -134,7 +135,7 @@ mod tests {
         timer
     }
 
-    /// Of several hosts, one after the other.
+    /// Accounts of several databases are added one after the other.
     #[test]
     fn an_account_is_added_to_the_first_transaction() {
         let account = |cured: &[(i32, u64)], timers: &[(&str, u64)]| Account {

@@ -1,4 +1,4 @@
-//! What a worker, or the trial, asks a library for, and the answer.
+//! Requests of a worker or of the trial to a library, and their replies.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,18 +9,18 @@ use crate::fault::Fault;
 use crate::session::{AsyncSession, Session, Settings};
 use crate::transaction::{Execution, Transactions};
 
-/// What is run on a session of one connection of a library.
+/// Work to run on a session of one connection of a library.
 pub struct Request<'a>(Kind<'a>);
 
 enum Kind<'a> {
-    /// All attempts of a transaction; `shares`: whether workers share the library.
+    /// All attempts of a transaction. `shares` is true if workers share the library.
     Transaction {
         transactions: Box<Transactions>,
         shares: bool,
     },
     /// One attempt of a transaction that a layer begins and commits.
     Attempt(&'a mut Transactions, &'a mut Execution),
-    /// The same, where a layer may drop it.
+    /// One attempt, kept outside of the request because the layer may drop a request.
     Kept {
         attempt: Arc<Kept>,
         transaction: usize,
@@ -33,7 +33,7 @@ enum Kind<'a> {
     },
 }
 
-/// The answer to a [`Request`].
+/// Result of a [`Request`].
 pub struct Reply(Content);
 
 enum Content {
@@ -42,7 +42,7 @@ enum Content {
     Transaction(Box<Transactions>, Execution),
 }
 
-/// The transactions of a worker and the execution of one, while a layer has them.
+/// Transactions of a worker and the execution of one of them, while a layer runs an attempt.
 pub struct Kept(Mutex<(Box<Transactions>, Execution)>);
 
 impl Kept {
@@ -51,7 +51,7 @@ impl Kept {
     }
 
     pub fn lock(&self) -> MutexGuard<'_, (Box<Transactions>, Execution)> {
-        // Poisoned by a panic, which ends the trial by itself.
+        // Only a panic poisons the lock, and a panic ends the trial.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -81,7 +81,7 @@ impl<'a> Request<'a> {
         Self(Kind::Settings { names, barrier })
     }
 
-    /// The trial's index of the transaction, and whether it writes; nothing where the request is none of a transaction.
+    /// Index of the transaction in the trial, and whether it writes; `None` for a request without a transaction.
     #[must_use]
     pub fn of_transaction(&self) -> Option<(usize, bool)> {
         match &self.0 {
@@ -92,10 +92,10 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Runs it on this session, which it has for itself meanwhile.
+    /// Runs the request on this session, of which it has exclusive use.
     ///
     /// # Errors
-    /// What ends the trial; of an attempt also an error of SQLite's, after which the layer rolls back.
+    /// An error that ends the trial, or an error of SQLite's in an attempt, after which the layer rolls back.
     pub fn run<S: Session>(self, session: &mut S) -> Result<Reply, Fault> {
         match self.0 {
             Kind::Transaction { mut transactions, shares } => {
@@ -122,7 +122,7 @@ impl<'a> Request<'a> {
     /// As [`Request::run`], for calls that are awaited.
     ///
     /// # Errors
-    /// What ends the trial.
+    /// An error that ends the trial.
     pub async fn run_async<S: AsyncSession>(self, session: &mut S) -> Result<Reply, Fault> {
         match self.0 {
             Kind::Transaction { mut transactions, shares } => {
@@ -170,10 +170,10 @@ fn mistaken() -> Fault {
     Fault::Other("the library has answered another request".into())
 }
 
-/// How often a barrier is looked at.
+/// Interval at which a barrier is polled.
 const POLL: Duration = Duration::from_millis(1);
 
-/// Where requests wait for each other, each on a connection of its own.
+/// Barrier at which requests wait for each other, each on a different connection.
 pub struct Barrier(AtomicU32);
 
 impl Barrier {
@@ -181,12 +181,13 @@ impl Barrier {
         Self(AtomicU32::new(requests))
     }
 
-    /// One more is there. Returns whether others are missing.
+    /// Registers one request. Returns whether others are missing.
     fn arrive(&self) -> bool {
         self.0.fetch_sub(1, Ordering::AcqRel) > 1
     }
 
-    /// Fails where the others do not come: the library has fewer connections than it opened.
+    /// Returns whether requests are missing. Fails if they do not arrive: the library has fewer connections than it
+    /// opened.
     fn is_missing(&self, begun: Instant) -> Result<bool, Fault> {
         match self.0.load(Ordering::Acquire) {
             0 => Ok(false),

@@ -1,4 +1,4 @@
-//! The trial on a library.
+//! A trial on libraries that keep their connections themselves.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::state::TrialState;
 use crate::transaction::{Execution, Transactions};
 use crate::worker::Worker;
 
-/// A worker's way to a connection.
+/// Libraries and locks by which a worker reaches a connection.
 enum Handle<L> {
     Own(Arc<L>),
-    /// Its own, and the lock that a transaction which writes must hold.
+    /// A library for this worker alone, and the lock that a transaction that writes must hold.
     AppLock(Arc<L>, Arc<Mutex<()>>),
     Shared(Arc<L>),
     Split {
@@ -33,7 +33,7 @@ enum Handle<L> {
 }
 
 impl<L> Handle<L> {
-    /// The library for a transaction that writes or not, the lock that it must hold, and whether workers share either.
+    /// Library for a transaction, the lock that the transaction must hold, and whether workers share either.
     fn of(&self, writes: bool) -> (&L, Option<&Mutex<()>>, bool) {
         match self {
             Self::Own(library) => (library, None, false),
@@ -44,7 +44,7 @@ impl<L> Handle<L> {
     }
 }
 
-/// Transactions and handle on their way back from an execution.
+/// Transactions, handle and result of an execution.
 type Executed<L> = Result<(Box<Transactions>, Box<Handle<L>>, Execution), Fault>;
 
 /// Executes the next transaction.
@@ -60,7 +60,7 @@ async fn execute<L: Library>(transactions: Box<Transactions>, handle: Box<Handle
     Ok((transactions, handle, execution))
 }
 
-/// Executes the next transaction by attempts that a layer begins and commits.
+/// Executes the next transaction; the layer begins and commits each attempt.
 fn execute_in_layer<G: GroupCommit>(
     transactions: &mut Transactions,
     handle: &mut Handle<G>,
@@ -82,7 +82,7 @@ async fn execute_in_layer_async<G: GroupCommit>(
     let (index, writes) = (transactions.index(), transactions.writes());
     let (layer, ..) = handle.of(writes);
     let execution = transactions.begin();
-    // The layer may drop a request that it cannot run, and the transactions must not go with it.
+    // The layer may drop a request that it cannot run; the transactions must survive it.
     let kept = Arc::new(Kept::new(transactions, execution));
     loop {
         let ran = layer.run(Request::kept(kept.clone(), index, writes)).await;
@@ -101,17 +101,17 @@ async fn execute_in_layer_async<G: GroupCommit>(
     Ok((transactions, handle, execution))
 }
 
-/// The libraries of one database: one for each worker, or one, or one that writes and one that reads.
+/// The libraries of one database: one for each worker, or a single one, or one for the writer and one for the readers.
 struct Opened<L> {
     libraries: Vec<Arc<L>>,
-    /// How many connections each has.
+    /// Number of connections of each library.
     connections: Vec<u32>,
-    /// Of each connection what it is for, in the order of the libraries.
+    /// Purpose of each connection, in the order of the libraries.
     labels: Vec<String>,
 }
 
 impl<L: Library> Opened<L> {
-    /// Of the worker that is the `nth` of its database.
+    /// Handle of the `nth` worker of the database.
     fn handle(&self, nth: usize, sharing: Sharing, write_lock: &Arc<Mutex<()>>) -> Handle<L> {
         let library = |at: usize| self.libraries[at].clone();
         match sharing {
@@ -122,7 +122,7 @@ impl<L: Library> Opened<L> {
         }
     }
 
-    /// What is set on each connection at the trial's end.
+    /// Settings in effect on each connection at the end of the trial, with its label.
     async fn settings(&self, names: &'static [String]) -> Result<Vec<(String, Settings)>, Fault> {
         let mut all = Vec::new();
         for (library, connections) in self.libraries.iter().zip(&self.connections) {
@@ -131,13 +131,13 @@ impl<L: Library> Opened<L> {
         Ok(self.labels.iter().cloned().zip(all).collect())
     }
 
-    /// Runs `teardown` on a connection of a database in memory, and closes all.
+    /// Runs `teardown` on a connection if the database is in memory, and closes all connections.
     async fn close(self, database: &'static Database) -> Result<(), Fault> {
         if let (Database::Memory { teardown, .. }, Some(first)) = (database, self.libraries.first()) {
             first.run(Request::script(teardown)).await?;
         }
         for library in self.libraries {
-            // Its workers have ended.
+            // All its workers have ended, so that no other reference is left.
             if let Some(library) = Arc::into_inner(library) {
                 library.close().await?;
             }
@@ -146,12 +146,13 @@ impl<L: Library> Opened<L> {
     }
 }
 
-/// The trial on one driver.
+/// Runs the trial on one driver.
 pub fn run<L: Library>(state: &'static TrialState, input: &mut dyn BufRead) -> Result<(), Fault> {
     with_workers(state, input, |runtime, workers| runtime::run(state, runtime, workers, execute::<L>, false))
 }
 
-/// The trial through one layer. `dedicated` awaits it, whose writer has a thread of its own; the other executors call it.
+/// Runs the trial through one layer. Executor `dedicated` awaits the layer, whose writer has its own thread; the other
+/// executors call it and block.
 pub fn run_group_commit<G: GroupCommit>(state: &'static TrialState, input: &mut dyn BufRead) -> Result<(), Fault> {
     let trial = state.trial;
     if let Some(Database::Memory { name, .. }) = trial.databases.iter().find(|d| matches!(d, Database::Memory { .. })) {
@@ -174,7 +175,7 @@ fn with_workers<L: Library>(
     work: impl FnOnce(&Runtime, Vec<(Worker, Handle<L>)>) -> Finished<Handle<L>>,
 ) -> Result<(), Fault> {
     let runtime = runtime::of_trial(state)?;
-    // Whatever becomes of the trial: a library may need the runtime to drop a connection.
+    // Entered even if the trial fails: a library may need the runtime to drop a connection.
     let inside = runtime.handle().clone();
     let _inside = inside.enter();
     let trial = state.trial;
@@ -211,12 +212,12 @@ fn with_workers<L: Library>(
         }
         Ok::<_, Fault>(connections)
     })?;
-    // A library may close in the background, which this waits for.
+    // Waits for libraries that close in the background.
     drop(runtime);
     send(&Message::Result(Box::new(result)))
 }
 
-/// Opens the libraries of one database. `connections` gets what is set on each connection.
+/// Opens the libraries of one database. Adds the settings in effect on each connection to `connections`.
 async fn open<L: Library>(
     state: &'static TrialState,
     database: usize,

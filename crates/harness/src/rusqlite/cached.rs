@@ -1,5 +1,5 @@
-//! A connection of rusqlite that a library has lent to a closure. Its statements stay with it in rusqlite's own cache, as in an
-//! application, which can keep none beside a connection that is not its own.
+//! A connection of rusqlite that a library has lent to a closure. Its statements stay in rusqlite's own cache, as in an
+//! application, which cannot keep a statement without owning the connection.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -12,26 +12,26 @@ use super::connect;
 use super::execute::run;
 use super::fault::fault;
 
-/// The session of a closure.
+/// The session in a closure.
 pub struct Cached<'a> {
     connection: &'a Connection,
     checked: &'a CheckedStatements,
 }
 
-/// The shapes of the statements, by transaction: the same for all connections that are prepared for the same transactions.
+/// Shapes of the statements, by transaction: the same for all connections that are prepared for the same transactions.
 #[derive(Default)]
 pub struct CheckedStatements(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
 
-/// A statement as SQLite has compiled it.
+/// Properties of a statement that SQLite has compiled.
 struct Shape {
     columns: usize,
     job: Job,
-    /// How often it may change something in a transaction.
+    /// Largest number of executions in a transaction that may change something.
     changes: u32,
 }
 
 impl CheckedStatements {
-    /// Whether at most one execution of a statement of the transaction changes something.
+    /// Whether at most one execution of a statement in the transaction may change something.
     pub fn is_one_statement(&self, transaction: usize) -> bool {
         let shapes = self.0.get().map(|(_, shapes)| &shapes[transaction]);
         shapes.is_some_and(|shapes| shapes.iter().map(|shape| shape.changes).sum::<u32>() <= 1)
@@ -39,7 +39,7 @@ impl CheckedStatements {
 }
 
 impl<'a> Cached<'a> {
-    /// On the connection that the closure was given.
+    /// A session on the connection that the closure has received.
     pub fn new(connection: &'a Connection, checked: &'a CheckedStatements) -> Self {
         Self { connection, checked }
     }
@@ -50,7 +50,7 @@ impl<'a> Cached<'a> {
         if wanted != given {
             return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
         }
-        // A list in one release of rusqlite, an iterator in the next.
+        // `column_names` returns a list in one release of rusqlite and an iterator in the next.
         #[allow(clippy::useless_conversion)]
         let names: Vec<&str> = statement.column_names().into_iter().collect();
         if names.len() < spec.yields.len() {
@@ -82,7 +82,7 @@ impl Session for Cached<'_> {
                 specs.iter().map(|spec| self.check(spec).map_err(|fault| fault.during(&spec.sql))).collect()
             })
             .collect::<Result<_, Fault>>()?;
-        // Another connection may have set the same.
+        // Another connection may have set the same shapes.
         let _set = self.checked.0.set((mode, shapes));
         if mode == Prepare::Each {
             self.connection.flush_prepared_statement_cache();
@@ -109,7 +109,7 @@ impl Session for Cached<'_> {
             return Err(Fault::Other("nothing was prepared".into()));
         };
         let Shape { columns, job, .. } = &shapes[call.transaction][call.statement];
-        // `changes` keeps its value over a statement that counts none (DDL, say), so the total has to move.
+        // `changes` keeps its value over a statement that counts no changes, such as DDL, so the total must differ.
         let before = connection.total_changes();
         let rows = match mode {
             Prepare::Once => {

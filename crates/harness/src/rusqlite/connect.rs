@@ -1,4 +1,4 @@
-//! The location of a database, setting PRAGMAs, and reading them back.
+//! Locates a database, sets PRAGMAs and reads them back.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::fault::fault;
 use super::row::column;
 
-/// Where the database is, in the form of SQLite's own `open`.
+/// Location of the database, in the form that SQLite's `open` accepts.
 pub fn location(database: &Database) -> String {
     match database {
         Database::File { path, .. } => path.clone(),
@@ -33,7 +33,7 @@ pub fn run_to_end(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The value of each PRAGMA after one read transaction: some settings are only decided when the file is first read.
+/// Value of each PRAGMA after one read transaction: SQLite decides some settings only when it first reads the file.
 pub fn read_back(connection: &Connection, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
     run_to_end(connection, "SELECT count(*) FROM sqlite_schema").map_err(fault)?;
     let read = |name: &String| {
@@ -48,7 +48,7 @@ pub fn read_back(connection: &Connection, names: &[String]) -> Result<BTreeMap<S
     names.iter().map(read).collect()
 }
 
-/// The build of the SQLite inside, read in a database in memory.
+/// Build of the linked SQLite, read from a database in memory.
 pub fn build() -> rusqlite::Result<SqliteBuild> {
     let connection = Connection::open_in_memory()?;
     let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! Executing a statement: what is bound, and how its rows are fetched.
+//! Executes a statement: binds parameters and fetches rows.
 
 use crate::{Bound, Call, Effect, Fault, Job, Slot};
 use litelab_protocol::Fetch;
@@ -8,7 +8,7 @@ use rusqlite::{Connection, Rows, Statement, ffi};
 use super::fault::fault;
 use super::row::{Borrowed, Owned};
 
-/// Binds, steps and fetches. Returns the rows seen, 0 for a statement without columns.
+/// Binds, steps and fetches. Returns the number of rows, 0 for a statement without columns.
 #[inline(always)]
 pub fn run(
     connection: &Connection,
@@ -20,7 +20,8 @@ pub fn run(
 ) -> Result<u64, Fault> {
     for (i, slot) in call.slots.iter().enumerate() {
         match *slot {
-            // Apart from the others, so that no jump by a table, which is slow after a system call, is needed for it.
+            // Separate from the other types, so that an integer needs no jump by a table, which is slow after a system
+            // call.
             Slot::Integer(value) => statement.raw_bind_parameter(i + 1, value),
             _ => bind(statement, i + 1, call.values.bound(slot, effect.yielded)),
         }
@@ -48,8 +49,8 @@ fn bind(statement: &mut Statement<'_>, at: usize, value: Bound<'_>) -> rusqlite:
     }
 }
 
-/// Each row as it comes. The one way of four that becomes part of the worker's loop: together they would make that loop
-/// larger than the processor's first cache of instructions.
+/// Works on each row as it is fetched. Only this one of the four ways is inlined into the worker's loop: all four would
+/// make the loop larger than the processor's first-level instruction cache.
 #[inline(always)]
 fn all(mut rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
     effect.note_query(call);
@@ -65,7 +66,7 @@ fn all(mut rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &
     Ok(count)
 }
 
-/// Steps only.
+/// Steps through all rows without reading them.
 #[inline(never)]
 fn none(mut rows: Rows<'_>, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
     let mut count = 0;
@@ -78,7 +79,7 @@ fn none(mut rows: Rows<'_>, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<
     Ok(count)
 }
 
-/// One row, and the statement is left.
+/// Works on the first row and resets the statement.
 #[inline(never)]
 fn first(
     connection: &Connection,
@@ -99,7 +100,7 @@ fn first(
     Ok(count)
 }
 
-/// All rows first, then the work on each.
+/// Fetches all rows first, then works on each.
 #[inline(never)]
 fn buffer(rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
     let all = collect(rows, columns)?;
@@ -114,7 +115,7 @@ fn buffer(rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &m
     Ok(all.len() as u64)
 }
 
-/// Every row as values of its own, which is what a `fetchall` returns.
+/// All rows as owned values, as `fetchall` returns them.
 fn collect(mut rows: Rows<'_>, columns: usize) -> Result<Vec<Vec<Value>>, Fault> {
     let mut all = Vec::new();
     while let Some(row) = rows.next().map_err(fault)? {
@@ -123,8 +124,8 @@ fn collect(mut rows: Rows<'_>, columns: usize) -> Result<Vec<Vec<Value>>, Fault>
     Ok(all)
 }
 
-/// Under autocommit a statement that is left after its first row commits when it is reset, and that commit can fail
-/// (`SQLITE_BUSY` under a rollback journal); rusqlite drops what the reset returns, the connection still knows.
+/// Under autocommit a statement that is reset after its first row commits during the reset, and that commit can fail
+/// (`SQLITE_BUSY` under a rollback journal). rusqlite drops the result of the reset; the connection keeps it.
 fn reset_error(connection: &Connection) -> Result<(), Fault> {
     // SAFETY: the handle is open as long as the connection is borrowed.
     let code = unsafe { ffi::sqlite3_extended_errcode(connection.handle()) };

@@ -1,9 +1,10 @@
-//! rusqlite's errors as the harness counts them.
+//! Converts rusqlite's errors.
 
 use crate::Fault;
 use rusqlite::Error;
 
-/// Only what SQLite itself returned is an SQLite error; a column of the wrong type, say, is not.
+/// Only an error that SQLite itself returned becomes [`Fault::Sqlite`]; a column of the wrong type, for example, does
+/// not.
 #[cold]
 #[inline(never)]
 pub fn fault(error: Error) -> Fault {

@@ -1,5 +1,5 @@
-//! What a driver does with a connection of rusqlite, for every library that lends one. Compiled for the release of rusqlite
-//! that the runner's lock file has, which these libraries do not agree on.
+//! Parts of drivers for every library that lends a connection of rusqlite. Compiled for the release of rusqlite in the
+//! runner's lock file: the libraries need different ones.
 
 mod cached;
 pub mod connect;
@@ -11,5 +11,5 @@ pub use cached::{Cached, CheckedStatements};
 pub use execute::run;
 pub use fault::fault;
 pub use row::column;
-/// The release that this was compiled for.
+/// The release for which this module was compiled.
 pub use rusqlite;

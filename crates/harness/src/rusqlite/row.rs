@@ -1,4 +1,4 @@
-//! rusqlite's rows as the harness reads them.
+//! Rows of rusqlite in the harness's types.
 
 use std::hint::black_box;
 
@@ -8,10 +8,10 @@ use rusqlite::types::{Value, ValueRef};
 
 use super::fault::fault;
 
-/// A row that SQLite still holds.
+/// A row in SQLite's memory.
 pub struct Borrowed<'a>(pub &'a Row<'a>);
 
-/// A row as values of its own.
+/// A row of owned values.
 pub struct Owned<'a>(pub &'a [Value]);
 
 impl crate::Row for Borrowed<'_> {
@@ -20,7 +20,7 @@ impl crate::Row for Borrowed<'_> {
         column(self.0.get_ref(at))
     }
 
-    // Matched where it is: moving a column about first costs as much as reading it.
+    // Matched in place: moving a column first costs as much as reading it.
     #[inline(always)]
     fn read(&self, at: usize) -> Result<(), Fault> {
         match self.0.get_ref(at) {
