@@ -11,7 +11,8 @@ use crate::fault::Fault;
 pub struct Schedule {
     rate: f64,
     arrivals: Arrivals,
-    /// Of an arrival gap, from `go` to the first of constant arrivals: 1, but less in one process of several.
+    /// Constant arrivals: time from `go` to the first arrival, as a fraction of the gap; 1, and less in one process of
+    /// several.
     phase: f64,
     stream: Stream,
     next: Mutex<Next>,
@@ -22,12 +23,12 @@ struct Next {
     number: u64,
     /// Seconds from `go` to the last arrival taken; exponential gaps only.
     elapsed: f64,
-    /// Arrivals taken by a worker that then came too late to start them.
+    /// Due times of arrivals that a worker has taken too late to start them.
     left: Vec<u64>,
 }
 
 impl Schedule {
-    /// None for a closed loop.
+    /// The schedule of a role; `None` under a closed load.
     pub fn new(seed: u64, role: &Role) -> Result<Option<Self>, Fault> {
         let Load::Open { rate, arrivals } = role.load else { return Ok(None) };
         if !(rate.is_finite() && rate > 0.0) {
@@ -38,7 +39,8 @@ impl Schedule {
         Ok(Some(Self { rate, arrivals, phase, stream, next: Mutex::default() }))
     }
 
-    /// When the next arrival is due, in nanoseconds from `go`. None, and it stays, when that is after `end`.
+    /// Takes the next arrival and returns its due time, in nanoseconds from `go`. Returns `None` and takes nothing if
+    /// it is due after `end`.
     pub fn take(&self, end: u64) -> Option<u64> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let (elapsed, due) = self.after(&next);
@@ -50,22 +52,22 @@ impl Schedule {
         Some(due)
     }
 
-    /// Gives back an arrival that was taken and not started.
+    /// Returns an arrival that was taken and not started.
     pub fn leave(&self, due: u64) {
         self.next.lock().unwrap_or_else(PoisonError::into_inner).left.push(due);
     }
 
-    /// Arrivals due until `end` that nobody started. Takes what is left of the schedule.
+    /// Number of arrivals due until `end` that no worker has started. Takes all that are left in the schedule.
     pub fn unserved(&self, end: u64) -> u64 {
         let never_taken = std::iter::from_fn(|| self.take(end)).count();
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         (never_taken + next.left.iter().filter(|&&due| due <= end).count()) as u64
     }
 
-    /// A gap comes before its arrival, the first one, too: nothing is due at `go` itself.
+    /// A gap precedes each arrival, including the first: no arrival is due at `go`.
     fn after(&self, next: &Next) -> (f64, u64) {
         let elapsed = match self.arrivals {
-            // From the number, not by adding up, so that no rounding gathers.
+            // Computed from the number, not by addition, so that rounding errors do not accumulate.
             Arrivals::Constant => (next.number as f64 + self.phase) / self.rate,
             Arrivals::Poisson => next.elapsed - (1.0 - unit(self.stream.word(next.number))).ln() / self.rate,
         };
@@ -104,7 +106,7 @@ mod tests {
     fn exponential_gaps_have_their_mean_and_deviation() {
         let schedule = schedule(1_000.0, Arrivals::Poisson);
         let dues: Vec<_> = std::iter::from_fn(|| schedule.take(100_000_000_000)).collect();
-        // 100 s at 1000/s: the count of a Poisson process has the deviation sqrt(100000) = 316.
+        // 100 s at 1000/s: the standard deviation of the count of a Poisson process is sqrt(100000) = 316.
         assert!((98_700..101_300).contains(&dues.len()), "{}", dues.len());
         let gaps: Vec<f64> = dues.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e6).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;

@@ -1,4 +1,4 @@
-//! What a driver implements: a session, whose calls block or are awaited.
+//! The traits that a driver implements: sessions whose calls block or are awaited.
 
 use std::collections::BTreeMap;
 
@@ -10,44 +10,45 @@ use crate::fault::Fault;
 use crate::params::{Slot, Values};
 use crate::row::Row;
 
-/// Names and values of PRAGMAs, as they were read on one connection.
+/// Names and values of PRAGMAs, read on one connection.
 pub type Settings = BTreeMap<String, Value>;
 
 /// A [`Session`] that the harness opens and keeps. One thread at a time uses it, not always the same one.
 pub trait Open: Session + Send + 'static {
-    /// Opens, and runs the settings in order.
+    /// Opens a connection and runs the settings in order.
     ///
     /// # Errors
-    /// Where that fails, or there is an option that the driver does not have ([`refuse_options`]).
+    /// A connection or setting that fails, or an option that the driver does not have ([`refuse_options`]).
     fn open(database: &Database, connection: &Connection) -> Result<Self, Fault>;
 }
 
-/// One open connection with its prepared statements, whose calls block.
+/// One open connection with its prepared statements. Its calls block.
 ///
-/// The loop of a worker is compiled for each driver: a method marked `#[inline]` becomes part of it.
+/// The loop of a worker is compiled for each driver, and methods marked `#[inline]` are inlined into it.
 pub trait Session: Sized {
-    /// Runs each statement to its end.
+    /// Runs each statement and drops its rows.
     ///
     /// # Errors
-    /// Where one of them fails.
+    /// A statement that fails.
     fn script(&mut self, statements: &[String]) -> Result<(), Fault>;
 
-    /// Runs one read transaction, then reads each PRAGMA by name; null for one that returns no row.
+    /// Runs one read transaction, then reads each PRAGMA by name; null if it returns no row.
     ///
     /// # Errors
-    /// Where a statement fails.
+    /// A statement that fails.
     fn settings(&mut self, names: &[String]) -> Result<Settings, Fault>;
 
-    /// Compiles the statements of these transactions, which are indices of the trial's list.
+    /// Compiles the statements of the transactions at the indices `used`.
     ///
     /// # Errors
-    /// Where a transaction cannot be executed as it stands: its parameters, columns or yields are not there.
+    /// A transaction that cannot be executed: SQLite rejects a statement, or its parameters, columns or yields do not
+    /// exist.
     fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault>;
 
-    /// Sends the begin; nothing for autocommit.
+    /// Sends the begin; nothing under autocommit.
     ///
     /// # Errors
-    /// [`Fault::Sqlite`] is counted, anything else ends the trial; so with the next three.
+    /// [`Fault::Sqlite`] is counted, any other error ends the trial. The same holds for `commit` and `execute`.
     fn begin(&mut self, begin: Begin) -> Result<(), Fault>;
 
     /// Sends `COMMIT`.
@@ -56,37 +57,39 @@ pub trait Session: Sized {
     /// As for `begin`.
     fn commit(&mut self) -> Result<(), Fault>;
 
-    /// Sends `ROLLBACK` where a transaction is open.
+    /// Sends `ROLLBACK` if a transaction is open.
     ///
     /// # Errors
-    /// Any ends the trial.
+    /// Any error ends the trial.
     fn rollback(&mut self) -> Result<(), Fault>;
 
-    /// Binds, runs and fetches once. Returns the rows fetched, or changed where the statement has no columns.
+    /// Binds parameters, runs the statement once and fetches. Returns the number of rows fetched, or changed by a
+    /// statement without columns.
     ///
     /// # Errors
     /// As for `begin`.
     fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault>;
 }
 
-/// As [`Session`], for a library whose calls are awaited.
+/// As [`Session`], with calls that are awaited.
 pub trait AsyncSession: Send {
-    /// Runs each statement to its end.
+    /// Runs each statement and drops its rows.
     ///
     /// # Errors
-    /// Where one of them fails.
+    /// A statement that fails.
     fn script(&mut self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Runs one read transaction, then reads each PRAGMA by name; null for one that returns no row.
+    /// Runs one read transaction, then reads each PRAGMA by name; null if it returns no row.
     ///
     /// # Errors
-    /// Where a statement fails.
+    /// A statement that fails.
     fn settings(&mut self, names: &[String]) -> impl Future<Output = Result<Settings, Fault>> + Send;
 
-    /// Compiles the statements of these transactions, which are indices of the trial's list.
+    /// Compiles the statements of the transactions at the indices `used`.
     ///
     /// # Errors
-    /// Where a transaction cannot be executed as it stands: its parameters, columns or yields are not there.
+    /// A transaction that cannot be executed: SQLite rejects a statement, or its parameters, columns or yields do not
+    /// exist.
     fn prepare(
         &mut self,
         transactions: &[Transaction],
@@ -94,10 +97,10 @@ pub trait AsyncSession: Send {
         mode: Prepare,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Sends the begin; nothing for autocommit.
+    /// Sends the begin; nothing under autocommit.
     ///
     /// # Errors
-    /// [`Fault::Sqlite`] is counted, anything else ends the trial; so with the next three.
+    /// [`Fault::Sqlite`] is counted, any other error ends the trial. The same holds for `commit` and `execute`.
     fn begin(&mut self, begin: Begin) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// Sends `COMMIT`.
@@ -106,62 +109,63 @@ pub trait AsyncSession: Send {
     /// As for `begin`.
     fn commit(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Sends `ROLLBACK` where a transaction is open.
+    /// Sends `ROLLBACK` if a transaction is open.
     ///
     /// # Errors
-    /// Any ends the trial.
+    /// Any error ends the trial.
     fn rollback(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Binds, runs and fetches once. Returns the rows fetched, or changed where the statement has no columns.
+    /// Binds parameters, runs the statement once and fetches. Returns the number of rows fetched, or changed by a
+    /// statement without columns.
     ///
     /// # Errors
     /// As for `begin`.
     fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> impl Future<Output = Result<u64, Fault>> + Send;
 }
 
-/// Which statement to execute, and with what.
+/// A statement to execute, with its parameters.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     /// Index of the transaction in the trial.
     pub transaction: usize,
     /// Index of the statement in the transaction.
     pub statement: usize,
-    /// The statement itself.
+    /// Definition of the statement.
     pub spec: &'a Statement,
-    /// Its parameters in order.
+    /// Its parameters, in order.
     pub slots: &'a [Slot],
-    /// Where their texts are.
+    /// Values of the parameters, with their texts.
     pub values: &'a Values,
-    /// Places of [`Effect::yielded`] that the columns of the first row go to, in order.
+    /// Places in [`Effect::yielded`] for the columns of the first row, in order.
     pub yields: &'a [usize],
-    /// Whether to take the times of [`Effect::query`] and [`Effect::first_row`]; only where all rows are fetched.
+    /// Whether to record [`Effect::query`] and [`Effect::first_row`]; true only for statements that fetch all rows.
     pub timed: bool,
-    /// The clock of those two.
+    /// Clock of these two times.
     pub clock: Clock,
 }
 
-/// What the executions of an attempt leave behind; times in nanoseconds from `go`.
+/// Results of the executions of an attempt; times in nanoseconds from `go`.
 pub struct Effect<'a> {
     /// The worker's yielded values.
     pub yielded: &'a mut [Value],
-    /// Rows checked.
+    /// Number of verified rows.
     pub verified: u64,
-    /// Rows of those that were wrong.
+    /// Number of verified rows whose hash differs.
     pub mismatches: u64,
-    /// When the call that executes returned.
+    /// Time at which the executing call returned.
     pub query: Option<u64>,
-    /// When the columns of the first row were read.
+    /// Time at which the columns of the first row had been read.
     pub first_row: Option<u64>,
 }
 
 impl<'a> Effect<'a> {
-    /// Before the first execution.
+    /// An empty result, before the first execution.
     #[inline]
     pub fn new(yielded: &'a mut [Value]) -> Self {
         Self { yielded, verified: 0, mismatches: 0, query: None, first_row: None }
     }
 
-    /// Takes the time at which the call that executes has returned.
+    /// Records [`Effect::query`]: the executing call has returned.
     #[inline(always)]
     pub fn note_query(&mut self, call: &Call<'_>) {
         if call.timed {
@@ -169,7 +173,7 @@ impl<'a> Effect<'a> {
         }
     }
 
-    /// Takes the time at which the columns of the first row have been read.
+    /// Records [`Effect::first_row`]: the columns of the first row have been read.
     #[inline(always)]
     pub fn note_first_row(&mut self, call: &Call<'_>) {
         if call.timed {
@@ -177,10 +181,10 @@ impl<'a> Effect<'a> {
         }
     }
 
-    /// Keeps what the statement yields: the columns of its first row.
+    /// Stores the values that the statement yields: the columns of its first row.
     ///
     /// # Errors
-    /// Those of `row`, and a BLOB, which no parameter can be.
+    /// Those of `row`, or a BLOB, which cannot be a parameter.
     #[inline(always)]
     pub fn remember(&mut self, call: &Call<'_>, row: &impl Row) -> Result<(), Fault> {
         for (i, place) in call.yields.iter().enumerate() {
@@ -190,10 +194,10 @@ impl<'a> Effect<'a> {
     }
 }
 
-/// Refuses an option that is none of the driver's: one that is given was meant to have an effect.
+/// Refuses options that the driver does not have: ignoring one would change the meaning of the trial.
 ///
 /// # Errors
-/// Names the option.
+/// An unknown option, by its name.
 pub fn refuse_options(connection: &Connection, known: &[&str]) -> Result<(), Fault> {
     match connection.options.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),

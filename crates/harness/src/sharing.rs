@@ -1,5 +1,6 @@
-//! The connections of a driver that blocks. Workers share them with the standard library's locks, as an application does: under
-//! `inline` a task that waits for one blocks its thread, under `offload` the lock is taken in the pool of blocking threads.
+//! Connections of a driver whose calls block. Workers share them through locks of the standard library, as an
+//! application does: under `inline` a task that waits for a lock blocks its thread, under `offload` a thread of the
+//! pool takes the lock.
 
 use std::io::BufRead;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,35 +17,35 @@ use crate::session::Open;
 use crate::state::TrialState;
 use crate::transaction::{Execution, Transactions};
 
-/// Connections to one database that no worker owns.
+/// Connections to one database that workers share.
 enum Shared<S> {
     One(Mutex<S>),
     Pool(Pool<S>),
     Split { writer: Mutex<S>, readers: Pool<S> },
 }
 
-/// A worker's way to a connection.
+/// Connections and locks by which a worker reaches the database.
 enum Handle<S> {
     Own(S),
-    /// Its own, and the lock that a transaction which writes must hold.
+    /// A connection of this worker alone, and the lock that a transaction that writes must hold.
     AppLock(S, Arc<Mutex<()>>),
     Shared(Arc<Shared<S>>),
 }
 
-/// Connections that are lent for the length of a transaction, the one given back last first.
+/// Connections that are lent for one transaction each, the most recently returned first.
 struct Pool<S> {
     free: Mutex<Vec<S>>,
     given_back: Condvar,
 }
 
-/// A panic elsewhere ends the trial by itself; whoever holds a lock meanwhile must not hide its reason.
+/// Takes a lock even if it is poisoned: the panic ends the trial by itself, and an error here would hide its reason.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S> Pool<S> {
     fn new(mut connections: Vec<S>) -> Self {
-        // Lent from the end, so that the first opened is the first lent.
+        // Lending starts at the end of the list, so that the connection opened first is lent first.
         connections.reverse();
         Self { free: Mutex::new(connections), given_back: Condvar::new() }
     }
@@ -67,10 +68,10 @@ impl<S> Pool<S> {
     }
 }
 
-/// A connection for the length of one transaction, with what has to be held meanwhile. It is a value and not the argument
-/// of a closure, so that the transaction is written in one place of the worker's loop and becomes part of it.
+/// A connection for one transaction, with the lock that protects it. It is a value and not the argument of a closure,
+/// so that the worker's loop contains the transaction only once and the compiler inlines it.
 enum Lease<'a, S> {
-    /// The worker's own, and the write lock where that is asked for.
+    /// The worker's own connection, with the write lock if the transaction needs it.
     Own(&'a mut S, Option<MutexGuard<'a, ()>>),
     Locked(MutexGuard<'a, S>),
     Lent(&'a Pool<S>, S),
@@ -86,13 +87,13 @@ impl<S> Lease<'_, S> {
         }
     }
 
-    /// Whether there was something to wait for.
+    /// Whether the worker may have waited for the connection or a lock.
     #[inline(always)]
     fn shares(&self) -> bool {
         !matches!(self, Self::Own(_, None))
     }
 
-    /// Gives the connection back.
+    /// Returns the connection.
     #[inline(always)]
     fn end(self) {
         if let Self::Lent(pool, session) = self {
@@ -102,7 +103,7 @@ impl<S> Lease<'_, S> {
 }
 
 impl<S: Open> Handle<S> {
-    /// Executes the next transaction on a connection that it waits for.
+    /// Waits for a connection and executes the next transaction on it.
     #[inline(always)]
     fn execute(transactions: &mut Transactions, handle: &mut Self) -> Result<Execution, Fault> {
         let mut lease = handle.lease(transactions.writes());
@@ -112,7 +113,7 @@ impl<S: Open> Handle<S> {
         Ok(execution)
     }
 
-    /// Waits until there is a connection for one transaction.
+    /// Waits for a connection for one transaction.
     #[inline(always)]
     fn lease(&mut self, writes: bool) -> Lease<'_, S> {
         match self {
@@ -128,7 +129,7 @@ impl<S: Open> Handle<S> {
 }
 
 impl<S> Shared<S> {
-    /// The connections with their labels, in the order in which they were opened as far as the pool knows it.
+    /// The connections with their labels, in the order of opening as far as the pool has kept it.
     fn into_sessions(self) -> Vec<(&'static str, S)> {
         let inner = |mutex: Mutex<S>| mutex.into_inner().unwrap_or_else(PoisonError::into_inner);
         let all = |label: &'static str, pool: Pool<S>| {
@@ -145,15 +146,15 @@ impl<S> Shared<S> {
     }
 }
 
-/// The connections to one database, which are open.
+/// The open connections to one database.
 struct Opened<S> {
-    /// One for each worker.
+    /// One handle for each worker.
     handles: Vec<Handle<S>>,
-    /// Those that the handles share, if they do.
+    /// Connections that the handles share; `None` under sharing `own-connection` and `app-lock`.
     shared: Option<Arc<Shared<S>>>,
 }
 
-/// The trial on one driver.
+/// Runs the trial on one driver.
 pub fn run<S: Open>(state: &'static TrialState, input: &mut dyn BufRead) -> Result<(), Fault> {
     let trial = state.trial;
     if trial.executor == Executor::Dedicated {
@@ -179,7 +180,7 @@ pub fn run<S: Open>(state: &'static TrialState, input: &mut dyn BufRead) -> Resu
     send(&Message::Result(Box::new(result)))
 }
 
-/// Opens the connections to one database and makes them ready. `connections` gets what is set on each.
+/// Opens and prepares the connections to one database. Adds the settings in effect on each to `connections`.
 fn open<S: Open>(
     state: &'static TrialState,
     database: usize,
@@ -198,7 +199,7 @@ fn open<S: Open>(
         }
         groups.push(sessions);
     }
-    // No group is empty.
+    // Every group has at least one connection.
     let one = |mut sessions: Vec<S>| Mutex::new(sessions.swap_remove(0));
     let shared = match trial.sharing {
         Sharing::OwnConnection => {
@@ -225,8 +226,8 @@ fn open<S: Open>(
     Ok(Opened { handles, shared: Some(shared) })
 }
 
-/// Reads the settings of each connection once more, runs `teardown` on the first connection of each database, and closes them
-/// all.
+/// Reads the settings of each connection again, runs `teardown` on the first connection of each database, and closes
+/// all connections.
 fn close<S: Open>(
     trial: &'static Trial,
     shared: Vec<Option<Arc<Shared<S>>>>,
@@ -239,7 +240,7 @@ fn close<S: Open>(
         }
     }
     for (sessions, shared) in sessions.iter_mut().zip(shared) {
-        // The workers' handles are gone.
+        // The workers' handles have been dropped.
         sessions.extend(shared.and_then(Arc::into_inner).into_iter().flat_map(Shared::into_sessions));
     }
     let mut connections = Vec::new();

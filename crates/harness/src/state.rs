@@ -1,4 +1,4 @@
-//! What the workers of a trial share, whatever runs them, and the result when they have ended.
+//! State that the workers of a trial share under every executor, and the result after their end.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -15,14 +15,14 @@ use crate::tally::{Tally, Window};
 use crate::transaction::Transactions;
 use crate::worker::{Id, Worker};
 
-/// An option of the harness beside the driver's, under [`Executor::Offload`] alone: size of the runtime's pool of blocking
-/// threads. Default: tokio's own, 512.
+/// An option of the harness in addition to the driver's, only under [`Executor::Offload`]: size of the runtime's pool
+/// of blocking threads. Default: tokio's, 512.
 pub const MAX_BLOCKING_THREADS: &str = "max_blocking_threads";
 
-/// When roles end.
+/// Ends of the roles.
 struct RoleEnds {
     working: Vec<AtomicUsize>,
-    /// Nanoseconds from `go`, [`NEVER`] until the role's last worker has ended.
+    /// Nanoseconds from `go` to the end of the role's last worker, [`NEVER`] before.
     ended: Vec<AtomicU64>,
 }
 
@@ -53,22 +53,23 @@ impl RoleEnds {
     }
 }
 
-/// What the workers of a trial share.
+/// State that the workers of a trial share.
 pub struct TrialState {
     pub trial: &'static Trial,
-    /// Option [`MAX_BLOCKING_THREADS`].
+    /// Value of option [`MAX_BLOCKING_THREADS`].
     pub max_blocking_threads: Option<u32>,
-    /// The counts that ticks report.
+    /// Counts that ticks report.
     pub counters: CounterTable,
     retry: RetryPolicy,
     schedules: Vec<Option<Schedule>>,
-    /// Of all workers in the order of [`TrialState::workers`].
+    /// Counts and times of all workers, in the order of [`TrialState::workers`].
     tallies: Vec<(Id, Tally)>,
     ends: RoleEnds,
 }
 
 impl TrialState {
-    /// Fails on a retry or a rate that is none. Never freed: workers borrow from it, and a process runs one trial.
+    /// The state before `go`. Fails on an invalid retry policy or rate. Never freed: workers borrow from it, and a
+    /// process runs one trial.
     pub fn new(mut trial: Trial) -> Result<&'static Self, Fault> {
         let max_blocking_threads = max_blocking_threads(&mut trial)?;
         let trial: &'static Trial = Box::leak(Box::new(trial));
@@ -96,12 +97,13 @@ impl TrialState {
         Ok(Box::leak(Box::new(state)))
     }
 
-    /// How many workers there are.
+    /// Number of workers.
     pub fn count(&self) -> usize {
         self.tallies.len()
     }
 
-    /// All workers, by database, role and place in the role. Fails on a statement that binds what there is not.
+    /// All workers, by database, role and place in the role. Fails on a statement that binds a parameter that its
+    /// transaction does not have.
     pub fn workers(&'static self) -> Result<Vec<Worker>, Fault> {
         self.tallies.iter().map(|(id, tally)| self.worker(*id, tally)).collect()
     }
@@ -126,24 +128,24 @@ impl TrialState {
         Window { warm: nanos(self.trial.warmup_ms), end: self.ends.of(self.trial, role) }
     }
 
-    /// A worker of this role has ended.
+    /// Notes that a worker of this role has ended.
     pub fn leave(&self, role: usize, clock: Clock) {
         self.ends.leave(role, clock);
     }
 
-    /// When the drain of this role has passed, [`NEVER`] where that is not known yet, or it has none.
+    /// End of the drain of this role, [`NEVER`] while it is unknown or if the role has no drain.
     fn drained(&'static self, role: &Role) -> u64 {
         self.window(role).end.known().saturating_add(nanos(self.trial.drain_ms))
     }
 
-    /// When the next drain passes of a role whose workers have not all ended.
+    /// Earliest end of the drain of a role in which workers are left.
     pub fn next_drained(&'static self) -> u64 {
         let roles = self.trial.roles.iter().zip(&self.ends.working);
         let working = roles.filter(|(_, working)| working.load(Ordering::Acquire) > 0);
         working.map(|(role, _)| self.drained(role)).min().unwrap_or(NEVER)
     }
 
-    /// Waits no longer for workers whose drain has passed. Returns how many there were.
+    /// Abandons workers whose drain has passed. Returns their number.
     pub fn abandon(&'static self, clock: Clock) -> usize {
         let now = clock.now();
         let mut abandoned = 0;
@@ -157,7 +159,7 @@ impl TrialState {
         abandoned
     }
 
-    /// What all workers did, in the order in which they were made.
+    /// Results of all workers, in the order in which they were created.
     pub fn result(&'static self, probed: Probed) -> TrialResult {
         let trial = self.trial;
         let mut operations = self.counters.operations(trial);
@@ -178,7 +180,7 @@ impl TrialState {
             workers.push(worker);
         }
         for (r, schedule) in self.schedules.iter().enumerate() {
-            // Arrivals are the role's, not yet those of one of its steps: they count for its first.
+            // Arrivals that no worker started have no step yet: they count for the role's first.
             let (Some(schedule), Some(first)) = (schedule, self.counters.first_of(r)) else { continue };
             let end = self.ends.of(trial, &trial.roles[r]).known();
             if end != NEVER {
@@ -195,7 +197,7 @@ fn nanos(milliseconds: u64) -> u64 {
     milliseconds.saturating_mul(1_000_000)
 }
 
-/// Takes the option out of those that the driver gets.
+/// Removes the option from those that the driver receives.
 fn max_blocking_threads(trial: &mut Trial) -> Result<Option<u32>, Fault> {
     if trial.executor != Executor::Offload {
         return Ok(None);

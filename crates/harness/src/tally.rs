@@ -1,5 +1,5 @@
-//! The counts and times of one worker. They are read when the trial is over, also while the worker hangs in a call: so they
-//! are not in the worker, and behind a lock that is held to count a transaction, but not while one is executed.
+//! Counts and times of one worker. They are read after the trial even if the worker hangs in a call. Therefore they are
+//! stored outside of the worker, under a lock that the worker holds to count a transaction, but not to execute one.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,43 +10,43 @@ use crate::clock::{End, NEVER};
 use crate::record::Record;
 use crate::transaction::{Ending, Execution};
 
-/// From the end of the warm-up to the end of a role.
+/// Window of a role: from the end of the warm-up to the end of the role.
 #[derive(Clone, Copy)]
 pub struct Window {
     /// Nanoseconds from `go` to the end of the warm-up.
     pub warm: u64,
-    /// When the role ends.
+    /// End of the role.
     pub end: End,
 }
 
 impl Window {
-    /// Whether what ended at `at` ended in it.
+    /// Whether an event at `at` is in the window.
     #[inline]
     fn has(self, at: u64) -> bool {
         at > self.warm && at <= self.end.known()
     }
 
-    /// How many nanoseconds of a span are in it.
+    /// Nanoseconds of a span that are in the window.
     #[inline]
     fn part(self, from: u64, to: u64) -> u64 {
         to.min(self.end.known()).saturating_sub(from.max(self.warm))
     }
 }
 
-/// The counts and times of one worker.
+/// Counts and times of one worker.
 pub struct Tally {
-    /// When the transaction under way began, in nanoseconds from `go`; [`NEVER`] between two.
+    /// Begin of the current transaction in nanoseconds from `go`; [`NEVER`] between transactions.
     began: AtomicU64,
-    /// When it was due, [`NEVER`] in a closed loop.
+    /// Due time of the current transaction; [`NEVER`] under a closed load.
     due: AtomicU64,
-    /// Which step it is.
+    /// Step of the current transaction.
     step: AtomicUsize,
     totals: Mutex<Totals>,
 }
 
-/// What is counted of the transactions that are over.
+/// Counts and times of finished transactions.
 pub struct Totals {
-    /// One for each step.
+    /// One record for each step.
     pub records: Vec<Record>,
     time: Time,
     state: State,
@@ -56,29 +56,29 @@ pub struct Totals {
 enum State {
     Working,
     Ended,
-    /// Nothing more is counted.
+    /// The drain has passed; no further transaction is counted.
     Abandoned {
-        /// When, in nanoseconds from `go`.
+        /// Nanoseconds from `go`.
         at: u64,
     },
 }
 
-/// A worker's time, in nanoseconds.
+/// Times of a worker, in nanoseconds.
 #[derive(Default)]
 struct Time {
-    /// When it ended, from `go`.
+    /// End of the worker, from `go`.
     ended: u64,
-    /// Of the window, in transactions and between them.
+    /// Time of the window inside transactions and between them.
     inside: u64,
     outside: u64,
-    /// The longest in which it committed nothing.
+    /// Longest time without a commit.
     stall: u64,
-    /// When it last committed something.
+    /// Last commit, from `go`.
     committed: u64,
 }
 
 impl Time {
-    /// A transaction that began at `start` is over.
+    /// Adds a transaction that began at `start`.
     #[inline]
     fn pass(&mut self, execution: &Execution, start: u64, window: Window) {
         self.inside += window.part(start, execution.end);
@@ -88,7 +88,7 @@ impl Time {
         }
     }
 
-    /// The worker has ended.
+    /// Ends the times at the end of the worker.
     fn end(&mut self, now: u64, window: Window) {
         self.ended = now;
         self.outside = window.part(0, now).saturating_sub(self.inside);
@@ -97,7 +97,7 @@ impl Time {
 }
 
 impl Tally {
-    /// With an empty record for each step.
+    /// A tally with an empty record for each step.
     pub fn new(records: Vec<Record>) -> Self {
         Self {
             began: AtomicU64::new(NEVER),
@@ -109,11 +109,11 @@ impl Tally {
 
     #[inline(always)]
     fn totals(&self) -> MutexGuard<'_, Totals> {
-        // A panic ends the trial by itself.
+        // Only a panic poisons the lock, and a panic ends the trial.
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A transaction of this step begins.
+    /// Notes the begin of a transaction of this step.
     #[inline]
     pub fn begin(&self, step: usize, start: u64, due: Option<u64>) {
         self.step.store(step, Ordering::Relaxed);
@@ -121,8 +121,8 @@ impl Tally {
         self.began.store(start, Ordering::Release);
     }
 
-    /// The transaction is over. Returns the totals, for what else is counted in its record; nothing, and the worker is to stop,
-    /// where it was abandoned.
+    /// Counts the end of the transaction. Returns the totals, so that the caller updates its record, or `None` if the
+    /// worker was abandoned and must stop.
     #[inline(always)]
     pub fn finish(
         &self,
@@ -141,7 +141,7 @@ impl Tally {
         Some(totals)
     }
 
-    /// The worker has ended. False where it was abandoned.
+    /// Ends the worker. Returns `false` if it was abandoned.
     pub fn end(&self, now: u64, window: Window) -> bool {
         let mut totals = self.totals();
         if totals.state != State::Working {
@@ -152,7 +152,7 @@ impl Tally {
         true
     }
 
-    /// Waits no longer for the worker, which is counted as it is now. False where it has ended.
+    /// Abandons the worker and freezes its counts. Returns `false` if it has ended.
     pub fn abandon(&self, now: u64, window: Window) -> bool {
         let mut totals = self.totals();
         if totals.state != State::Working {
@@ -167,8 +167,8 @@ impl Tally {
         true
     }
 
-    /// Adds the record of each step to the operation that `place` gives, and the worker's times to its result. Returns its end
-    /// in nanoseconds from `go`.
+    /// Adds the record of each step to the operation at the index that `place` returns, and the worker's times to its
+    /// result. Returns its end in nanoseconds from `go`.
     pub fn add_to(
         &self,
         worker: &mut WorkerResult,
@@ -220,7 +220,7 @@ mod tests {
         Tally::new(vec![Record::new(&transaction, false, false)])
     }
 
-    /// Runs transactions from and to these moments.
+    /// Runs transactions with these begins and ends.
     fn work(tally: &Tally, window: Window, spans: &[(u64, u64, Ending)]) {
         for (start, end, ending) in spans {
             tally.begin(0, *start, None);
@@ -244,7 +244,7 @@ mod tests {
         assert!(tally.end(1_100, window));
         let (worker, unfinished, ended) = seen(&tally);
         assert_eq!((worker.stall_ns, ended, worker.ended), (800, 1_100, 1));
-        // From the warm-up on, 200 of what failed, then 50 and 300.
+        // After the warm-up: 200 of the failed one, then 50 and 300.
         assert_eq!((worker.inside_ns, worker.outside_ns), (550, 350));
         assert_eq!(unfinished, []);
     }
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn what_ends_in_the_window_counts_wherever_it_began_and_its_time_is_cut_at_both_ends() {
         let (tally, window) = (tally(), window(100, 1_000));
-        // Ends as the warm-up does, then across its end, inside, and across the end of the window.
+        // One ends with the warm-up, one spans its end, one is inside the window, and one spans the window's end.
         let ending = Ending::Committed;
         work(&tally, window, &[(10, 100, ending), (100, 300, ending), (500, 600, ending), (900, 1_200, ending)]);
         assert!(tally.end(1_250, window));

@@ -1,4 +1,4 @@
-//! The executor `threads`: each worker in a thread of its own. `processes` is the same, in several processes.
+//! Executor `threads`: each worker runs in its own thread. `processes` is the same in several processes.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use crate::state::TrialState;
 use crate::transaction::{Execution, Transactions};
 use crate::worker::Worker;
 
-/// Starts all workers together, and waits until each has ended, or its drain has passed. `execute` runs a transaction by way of
+/// Starts all workers together, and waits until each has ended or its drain has passed. `execute` runs a transaction on
 /// a worker's handle.
 pub fn run<H, E>(state: &'static TrialState, workers: Vec<(Worker, H)>, execute: E) -> Finished<H>
 where
@@ -30,7 +30,7 @@ where
         let (send, start) = (send.clone(), start.clone());
         thread::Builder::new()
             .spawn(move || {
-                // The receiver is gone only when the process is about to end.
+                // The receiver is dropped only when the process is about to end.
                 let _sent = send.send(work(state, worker, start(), handle, execute));
             })
             .unwrap_or_else(|error| exit_failed(Fault::Other(format!("a thread for a worker: {error}"))));
@@ -39,7 +39,7 @@ where
     watch(state, start(), state.trial.probe_ms, &ended)
 }
 
-/// One worker from `go` to its end; a panic is a fault.
+/// Runs one worker from `go` to its end; a panic becomes a fault.
 fn work<H>(
     state: &'static TrialState,
     mut worker: Worker,
@@ -59,7 +59,7 @@ fn work<H>(
     Ok(ended.then_some(Done { id, handle }))
 }
 
-/// A panic as a fault.
+/// Converts a panic to a fault.
 pub fn panicked(panic: &(dyn Any + Send)) -> Fault {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     Fault::Other(format!("panic: {}", text.unwrap_or("without a message")))

@@ -1,4 +1,5 @@
-//! A worker's transactions, and the execution of one: begin, statements, commit, and again where the retry policy says so.
+//! A worker's transactions, and the execution of one: begin, statements, commit, and further attempts by the retry
+//! policy.
 
 use std::hint::cold_path;
 use std::time::Duration;
@@ -12,17 +13,18 @@ use crate::params::{Params, Values};
 use crate::retry::RetryPolicy;
 use crate::session::{AsyncSession, Call, Effect, Session};
 
-/// What a worker executes its transactions with, but for a connection. It goes as one piece to the thread that has one.
+/// State from which a worker executes its transactions, without a connection. It moves as one piece to the thread that
+/// has a connection.
 pub struct Transactions {
-    /// One for each step of the role.
+    /// One entry for each step of the role.
     entries: Vec<Entry>,
-    /// Index of the next one.
+    /// Index of the next transaction's entry.
     at: usize,
-    /// Drawn for the next one.
+    /// Values drawn for the next transaction.
     values: Values,
     memory: Memory,
     retry: &'static RetryPolicy,
-    /// Set at `go`.
+    /// Clock of the trial, set at `go`.
     pub clock: Clock,
 }
 
@@ -31,7 +33,7 @@ struct Entry {
     step: &'static Step,
     plan: Plan,
     params: Params,
-    /// How often the worker has started it.
+    /// Number of times that the worker has started it.
     times: u64,
 }
 
@@ -40,53 +42,53 @@ struct Plan {
     /// Index in the trial.
     index: usize,
     spec: &'static Transaction,
-    /// For each statement the places of its yields among the worker's yielded values.
+    /// For each statement, the places of its yields among the worker's yielded values.
     yields: Vec<Vec<usize>>,
     any_yields: bool,
     /// See [`first_fetch`].
     timed: Option<usize>,
 }
 
-/// What a worker keeps from one transaction to the next.
+/// State that a worker keeps between transactions.
 #[derive(Default)]
 struct Memory {
-    /// Values yielded, by place.
+    /// Yielded values, by place.
     yielded: Vec<Value>,
-    /// The same as of the last commit: a transaction rolled back has yielded nothing.
+    /// Yielded values at the last commit, restored after a rollback.
     committed: Vec<Value>,
-    /// Extended codes and messages of the errors of this execution: one of each failed attempt.
+    /// Extended codes and messages of the errors of the current execution, one for each failed attempt.
     errors: Vec<(i32, String)>,
 }
 
-/// How an execution ended.
+/// End of an execution.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ending {
     #[default]
     Committed,
-    /// A required statement had no row.
+    /// A required statement returned no row.
     Empty,
     Failed,
 }
 
-/// An execution; times in nanoseconds from `go`.
+/// Result of an execution; times in nanoseconds from `go`.
 #[derive(Default)]
 pub struct Execution {
     pub ending: Ending,
-    /// When a connection was acquired, where there may be something to wait for.
+    /// Time at which a connection was acquired; `None` if the worker cannot wait for one.
     pub acquired: Option<u64>,
-    /// When the commit returned, or the last attempt had failed.
+    /// Time at which the commit returned or the last attempt had failed.
     pub end: u64,
-    /// Of the last attempt, as the next two.
+    /// Rows of the last attempt, to which the next two fields belong, too.
     pub rows: u64,
     pub query: Option<u64>,
     pub first_row: Option<u64>,
-    /// Over all attempts.
+    /// Verified rows of all attempts.
     pub verified: u64,
     pub mismatches: u64,
 }
 
 impl Execution {
-    /// Takes over what an attempt has left.
+    /// Adds the results of an attempt.
     #[inline(always)]
     fn add(&mut self, effect: &Effect<'_>) {
         (self.query, self.first_row) = (effect.query, effect.first_row);
@@ -96,7 +98,8 @@ impl Execution {
 }
 
 impl Transactions {
-    /// Those of one worker of a role, by its index in its database. Fails on a statement that binds what there is not.
+    /// The transactions of one worker of a role, by its index in its database. Fails on a statement that binds a
+    /// parameter that its transaction does not have.
     pub fn new(
         trial: &'static Trial,
         role: &'static Role,
@@ -122,29 +125,29 @@ impl Transactions {
         Ok(Self { entries, at: 0, values: Values::default(), memory, retry, clock: Clock::start() })
     }
 
-    /// Index of the next one's step in the role.
+    /// Index of the next transaction's step in the role.
     #[inline(always)]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Chooses the next one by the index of its step.
+    /// Chooses the next transaction by the index of its step.
     pub fn choose(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// Index of the next one in the trial.
+    /// Index of the next transaction in the trial.
     pub fn index(&self) -> usize {
         self.entries[self.at].plan.index
     }
 
-    /// Whether the next one writes.
+    /// Whether the next transaction writes.
     #[inline(always)]
     pub fn writes(&self) -> bool {
         self.entries[self.at].plan.spec.writes
     }
 
-    /// Draws the values of the next one, for the worker at this place of its role.
+    /// Draws the values of the next transaction, for the worker at this place of its role.
     #[inline(always)]
     pub fn draw(&mut self, place: u64) {
         let Entry { step, params, times, .. } = &self.entries[self.at];
@@ -152,13 +155,13 @@ impl Transactions {
         params.draw(operation, &mut self.values);
     }
 
-    /// Counts that the next one is started.
+    /// Counts the start of the next transaction.
     #[inline(always)]
     pub fn started(&mut self) {
         self.entries[self.at].times += 1;
     }
 
-    /// Goes on to the one after it. An empty one starts the cycle again.
+    /// Advances to the next step; after a transaction that ended empty, to the first.
     #[inline(always)]
     pub fn advance(&mut self, ending: Ending) {
         self.at = if ending == Ending::Empty || self.at + 1 == self.entries.len() { 0 } else { self.at + 1 };
@@ -170,7 +173,7 @@ impl Transactions {
         &self.memory.errors
     }
 
-    /// Executes the next one on a session; `shares` says whether it may have waited for it.
+    /// Executes the next transaction on a session. `shares` is true if the worker may have waited for the session.
     #[inline(always)]
     pub fn execute<S: Session>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
         let acquired = shares.then(|| self.clock.now());
@@ -179,7 +182,7 @@ impl Transactions {
         Ok(execution)
     }
 
-    /// Executes the next one by attempts on this target, each of which returns whether it has committed.
+    /// Executes the next transaction by attempts on this target, each of which returns whether it has committed.
     #[inline(always)]
     pub fn repeat<T>(
         &mut self,
@@ -196,7 +199,8 @@ impl Transactions {
         }
     }
 
-    /// As [`Transactions::execute`]. A pause leaves the runtime's thread to other tasks; the connection is kept.
+    /// As [`Transactions::execute`], with awaited calls. A pause leaves the runtime's thread to other tasks and keeps
+    /// the connection.
     pub async fn execute_async<S: AsyncSession>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
         let acquired = shares.then(|| self.clock.now());
         let mut execution = self.begin();
@@ -210,14 +214,14 @@ impl Transactions {
         }
     }
 
-    /// Before the first attempt.
+    /// Prepares the first attempt.
     #[inline(always)]
     pub fn begin(&mut self) -> Execution {
         self.memory.errors.clear();
         Execution::default()
     }
 
-    /// After an attempt: nothing where the execution is over, otherwise nanoseconds until the next attempt.
+    /// Settles an attempt. Returns nanoseconds until the next attempt, or `None` if the execution has ended.
     #[inline(always)]
     pub fn settle(&mut self, committed: bool, execution: &mut Execution) -> Option<u64> {
         if committed {
@@ -233,7 +237,8 @@ impl Transactions {
         again
     }
 
-    /// Counts an error of SQLite's, and takes back what was yielded; any other ends the trial. The attempt has not committed.
+    /// Counts an error of SQLite's and discards yielded values; any other error ends the trial. Returns `false`: the
+    /// attempt has not committed.
     #[cold]
     pub fn fail(&mut self, fault: Fault) -> Result<bool, Fault> {
         let plan = &self.entries[self.at].plan;
@@ -244,7 +249,7 @@ impl Transactions {
         Ok(false)
     }
 
-    /// One attempt: begin, statements, commit, and a rollback after an error.
+    /// Executes one attempt: begin, statements, commit, and a rollback after an error.
     #[inline(always)]
     fn attempt<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<bool, Fault> {
         match self.begin_to_commit(session, execution) {
@@ -270,7 +275,7 @@ impl Transactions {
         Ok(())
     }
 
-    /// What is between begin and commit.
+    /// Executes the statements between begin and commit.
     #[inline(always)]
     pub fn statements<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<(), Fault> {
         let Self { entries, at, values, memory, clock, .. } = self;
@@ -282,7 +287,7 @@ impl Transactions {
         Ok(())
     }
 
-    /// As [`Transactions::attempt`].
+    /// As [`Transactions::attempt`], with awaited calls.
     async fn attempt_async<S: AsyncSession>(
         &mut self,
         session: &mut S,
@@ -308,7 +313,7 @@ impl Transactions {
     }
 }
 
-/// Executes what is between begin and commit. Returns how it ended and the rows of all statements.
+/// Executes the statements between begin and commit. Returns the end of the attempt and the rows of all statements.
 #[inline(always)]
 fn statements<S: Session>(
     plan: &Plan,
@@ -333,7 +338,7 @@ fn statements<S: Session>(
     Ok((Ending::Committed, rows))
 }
 
-/// As [`statements`], with begin and commit, each call awaited.
+/// As [`statements`], with begin and commit; each call is awaited.
 async fn begin_to_commit_async<S: AsyncSession>(
     plan: &Plan,
     (params, values): (&Params, &Values),
@@ -368,14 +373,14 @@ async fn pause_us_async(micros: u64) {
     }
 }
 
-/// The statement that `query` and `first_row` belong to, where the trial wants their times.
+/// Index of the statement to which the times `query` and `first_row` belong; `None` if the trial does not record them.
 pub fn first_fetch(transaction: &Transaction) -> Option<usize> {
     let fetches = transaction.statements.iter().position(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
     fetches.filter(|_| transaction.timed_rows)
 }
 
 impl Plan {
-    /// `place` gives the place of a yielded name.
+    /// Plan of a transaction. `place` returns the place of a yielded name.
     fn new(index: usize, spec: &'static Transaction, mut place: impl FnMut(&str) -> usize) -> Self {
         let yields: Vec<Vec<usize>> =
             spec.statements.iter().map(|s| s.yields.iter().map(|name| place(name)).collect()).collect();
@@ -383,7 +388,7 @@ impl Plan {
         Self { index, spec, yields, any_yields, timed: first_fetch(spec) }
     }
 
-    /// The `repetition`-th execution of the `at`-th statement, with these values.
+    /// Call of the `repetition`-th execution of the `at`-th statement with these values.
     #[inline(always)]
     fn call<'c>(
         &'c self,
@@ -406,12 +411,12 @@ impl Plan {
 }
 
 impl Memory {
-    /// Room for so many names, all null.
+    /// Memory for this number of yielded values, all null.
     fn new(names: usize) -> Self {
         Self { yielded: vec![Value::Null; names], committed: vec![Value::Null; names], errors: Vec::new() }
     }
 
-    /// Keeps what was yielded, after the commit.
+    /// Keeps the yielded values after the commit.
     #[inline(always)]
     fn keep(&mut self, plan: &Plan) {
         if plan.any_yields {
@@ -419,7 +424,7 @@ impl Memory {
         }
     }
 
-    /// Adds an error of SQLite's, and takes back what was yielded.
+    /// Adds an error of SQLite's and discards the values yielded since the last commit.
     fn fail(&mut self, plan: &Plan, code: i32, message: String) {
         self.errors.push((code, message));
         if plan.any_yields {

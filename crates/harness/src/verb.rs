@@ -16,13 +16,13 @@ pub fn describe(runner: &str, drivers: &[Driver]) -> Result<Description, Fault> 
         protocol: VERSION,
         runner: runner.into(),
         language: "rust".into(),
-        // The compiler of this library is that of the whole runner.
+        // The compiler of this library also compiled the runner.
         runtime: env!("HARNESS_RUSTC").into(),
         drivers: drivers.iter().map(Driver::describe).collect::<Result<_, _>>()?,
     })
 }
 
-/// `inspect`: opens as an application does, and reads what is set. All connections are open at once.
+/// `inspect`: opens all connections at the same time, as an application does, and reads their settings.
 pub fn inspect(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<Inspection, Fault> {
     let line = next_line(input)?.unwrap_or_default();
     let request: Inspect =
@@ -31,7 +31,7 @@ pub fn inspect(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<Inspection
     (driver::find(drivers, &request.driver)?.inspect)(&request)
 }
 
-/// `run`: runs the trial on the first line. Input that ends before `go` is no error: nothing is run.
+/// `run`: runs the trial in the first line. If the input ends before `go`, nothing runs and no error is returned.
 pub fn run(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<(), Fault> {
     let Some(line) = next_line(input)? else { return Ok(()) };
     let trial: Trial = serde_json::from_str(&line).map_err(|e| Fault::Other(format!("not a trial: {e}")))?;

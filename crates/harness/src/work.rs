@@ -1,4 +1,4 @@
-//! What the client does with each row it fetches.
+//! Work of the client on each fetched row.
 
 use litelab_protocol::Work;
 use sha2::{Digest, Sha256};
@@ -7,17 +7,17 @@ use crate::fault::Fault;
 use crate::row::{Column, Row};
 use crate::session::Effect;
 
-/// [`Work`] with its columns found.
+/// [`Work`] with column names resolved to indices.
 pub enum Job {
     /// Columns are not read.
     None,
     /// Every column is read.
     Read,
-    /// Every column is read, and these two are compared.
+    /// Every column is read, and two of them are compared.
     Verify {
-        /// Index of the column that holds hex digits.
+        /// Index of the column that contains hex digits.
         value: usize,
-        /// Index of the one that holds the hash of what they spell.
+        /// Index of the column that contains the hash of the bytes that these digits encode.
         hash: usize,
     },
 }
@@ -26,7 +26,7 @@ impl Job {
     /// Finds the columns by name.
     ///
     /// # Errors
-    /// Where a column is missing.
+    /// A missing column.
     pub fn new(work: &Work, columns: &[&str]) -> Result<Self, Fault> {
         let find = |name: &str| {
             let at = columns.iter().position(|c| *c == name);
@@ -58,7 +58,7 @@ impl Job {
     }
 }
 
-/// Apart from the rest, which stays small without it: hashing takes far longer than a call.
+/// Not inlined: the loop stays small, and hashing takes far longer than a call.
 #[inline(never)]
 fn verify(row: &impl Row, value: usize, hash: usize, effect: &mut Effect<'_>) -> Result<(), Fault> {
     effect.verified += 1;
@@ -66,7 +66,7 @@ fn verify(row: &impl Row, value: usize, hash: usize, effect: &mut Effect<'_>) ->
     Ok(())
 }
 
-/// Whether `hash` is the SHA-256 of the bytes that `value` spells. What is no text or no hex agrees with nothing.
+/// Whether `hash` is the SHA-256 of the bytes that `value` encodes in hex. `false` if either is not text or not hex.
 fn agree(value: Column<'_>, hash: Column<'_>) -> bool {
     let (Column::Text(value), Column::Text(hash)) = (value, hash) else { return false };
     let mut expected = [0_u8; 32];
@@ -74,7 +74,7 @@ fn agree(value: Column<'_>, hash: Column<'_>) -> bool {
         return false;
     }
     let mut hasher = Sha256::new();
-    // Hashed in pieces of a fixed size, so that a row of any length needs no memory of its own.
+    // Hashed in pieces of a fixed size, so that a row of any length needs no allocation.
     for piece in value.chunks(256) {
         let mut bytes = [0_u8; 128];
         if !decode(piece, |i, byte| bytes[i] = byte) {
@@ -85,7 +85,8 @@ fn agree(value: Column<'_>, hash: Column<'_>) -> bool {
     hasher.finalize()[..] == expected
 }
 
-/// Hands over each byte with its index; false when the digits are odd in number or none.
+/// Passes each byte with its index to `put`. Returns `false` if the number of digits is odd or a character is not a
+/// digit.
 fn decode(digits: &[u8], mut put: impl FnMut(usize, u8)) -> bool {
     let nibble = |c: u8| char::from(c).to_digit(16);
     for (i, pair) in digits.chunks(2).enumerate() {

@@ -1,4 +1,4 @@
-//! A worker: executes the steps of its role until the role ends, in a thread or in a task.
+//! A worker, which executes the steps of its role until the role ends, in a thread or in a task.
 
 use std::time::Duration;
 
@@ -12,33 +12,34 @@ use crate::schedule::Schedule;
 use crate::tally::{Tally, Window};
 use crate::transaction::{Ending, Execution, Transactions};
 
-/// The primary code.
+/// Primary result code.
 const SQLITE_BUSY: i32 = 5;
 
-/// A worker, but for its connection.
+/// A worker without its connection.
 pub struct Worker {
     pub id: Id,
     pub role: &'static Role,
-    /// Boxed, for a task hands them to other threads.
+    /// Boxed, because a task passes them to other threads.
     pub transactions: Box<Transactions>,
-    /// Number in the role of its next transaction: its place at first, then each `workers_in_role`-th.
+    /// Number in the role of the worker's next transaction: first its place, then increased by `workers_in_role` each
+    /// time.
     pub number: u64,
     pub schedule: Option<&'static Schedule>,
     pub window: Window,
     pub tally: &'static Tally,
-    /// One for each step.
+    /// Counters of each step.
     pub counters: &'static [Counters],
-    /// Stream of the draws between steps.
+    /// Random stream for the choice of the step.
     pub choice: Stream,
 }
 
-/// Which worker it is.
+/// Identity of a worker.
 #[derive(Clone, Copy)]
 pub struct Id {
     pub database: usize,
     /// Index of the role in the trial.
     pub role: usize,
-    /// Its place in the role, over all processes.
+    /// Place in the role, over all processes.
     pub place: u64,
     /// Index among all workers of its database.
     pub index: u32,
@@ -47,8 +48,8 @@ pub struct Id {
 }
 
 impl Worker {
-    /// Works in this thread, from `go` until its role ends. `execute` runs a transaction by way of `handle`. False where the
-    /// worker was abandoned.
+    /// Runs in this thread from `go` until the role ends. `execute` runs a transaction on `handle`. Returns `false` if
+    /// the worker was abandoned.
     pub fn run<H>(
         &mut self,
         clock: Clock,
@@ -72,11 +73,11 @@ impl Worker {
         Ok(self.tally.end(clock.now(), self.window))
     }
 
-    /// As [`Worker::run`], in a task: `execute` takes transactions and handle and returns them, for a thread that it hands them
-    /// to can borrow nothing from a task. The handle is returned where the worker was not abandoned.
+    /// As [`Worker::run`], in a task. `execute` takes transactions and handle by value and returns them, because a
+    /// thread to which it passes them cannot borrow from a task. Returns the handle unless the worker was abandoned.
     ///
-    /// `never_waits`: `execute` may end without having waited. Such a task would keep its thread of the runtime for itself,
-    /// which no application's does: a request is awaited between two transactions.
+    /// `never_waits`: `execute` may complete without awaiting anything. Such a task would keep its thread of the
+    /// runtime, unlike a task of an application, which awaits its next request between two transactions.
     pub async fn run_async<H, F>(
         mut self,
         clock: Clock,
@@ -95,7 +96,7 @@ impl Worker {
             let Some(start) = self.start(clock, due) else { break };
             let mut execution;
             (self.transactions, handle, execution) = execute(self.transactions, handle).await?;
-            // The commit has returned for the application when the task that awaits it goes on.
+            // For the application the commit has returned when the awaiting task continues.
             execution.end = clock.now();
             if !self.finish(&execution, start, due) {
                 return Ok(None);
@@ -109,16 +110,16 @@ impl Worker {
         Ok(self.tally.end(clock.now(), self.window).then_some(handle))
     }
 
-    /// [`crate::clock::End::sleep`] by the runtime's timer, which has steps of a millisecond and wakes up to two too late, as it
-    /// does in an application.
+    /// [`crate::clock::End::sleep`] with the runtime's timer, which has a resolution of one millisecond and wakes up to
+    /// two milliseconds late, as in an application.
     async fn sleep(&self, clock: Clock, due: u64) {
         while let Some(nanos) = self.window.end.next_pause(clock, due) {
             tokio::time::sleep(Duration::from_nanos(nanos)).await;
         }
     }
 
-    /// Chooses the next transaction and draws its values. Returns when it is due, where arrivals are scheduled; nothing where
-    /// the role's number of transactions is reached.
+    /// Chooses the next transaction and draws its values. Returns `None` if the role's number of transactions is
+    /// reached, otherwise the due time if arrivals are scheduled.
     #[inline(always)]
     fn draw_next(&mut self) -> Option<Option<u64>> {
         if let Until::Count { transactions } = self.role.until
@@ -126,7 +127,8 @@ impl Worker {
         {
             return None;
         }
-        // Where nothing more arrives the role still lasts until its time: a worker sleeps until then and starts nothing.
+        // Without a further arrival the role still lasts until its time: the worker sleeps until then and starts
+        // nothing.
         let due = self.schedule.map(|schedule| schedule.take(self.window.end.time).unwrap_or(NEVER));
         if self.role.order == Order::Weighted {
             self.transactions.choose(by_weight(self.role, &self.choice, self.number));
@@ -135,7 +137,7 @@ impl Worker {
         Some(due)
     }
 
-    /// Starts the transaction. Returns when; nothing where it is too late.
+    /// Starts the transaction. Returns the start time, or `None` if it is too late.
     #[inline(always)]
     fn start(&mut self, clock: Clock, due: Option<u64>) -> Option<u64> {
         let start = clock.now();
@@ -151,7 +153,7 @@ impl Worker {
         Some(start)
     }
 
-    /// Counts the execution and turns to the next step. False where the worker was abandoned.
+    /// Counts the execution and advances to the next step. Returns `false` if the worker was abandoned.
     #[inline(always)]
     fn finish(&mut self, execution: &Execution, start: u64, due: Option<u64>) -> bool {
         let at = self.transactions.at();
@@ -166,7 +168,7 @@ impl Worker {
         true
     }
 
-    /// Until when the worker thinks, if it does.
+    /// End of the worker's think time; `None` without one.
     #[inline(always)]
     fn think(&self, clock: Clock) -> Option<u64> {
         match self.role.load {
@@ -188,7 +190,7 @@ fn by_weight(role: &Role, choice: &Stream, number: u64) -> usize {
     role.steps.iter().position(exceeds).unwrap_or_default()
 }
 
-/// Counts what is counted in the warm-up, too.
+/// Counts an execution, including those in the warm-up.
 #[inline]
 fn count(counters: &Counters, record: &mut Record, execution: &Execution, errors: &[(i32, String)]) {
     let counter = match execution.ending {

@@ -42,7 +42,7 @@ impl crate::Row for Owned<'_> {
     }
 }
 
-/// The column as the harness knows it.
+/// Converts a column to the harness's type.
 pub fn column(value: rusqlite::Result<ValueRef<'_>>) -> Result<Column<'_>, Fault> {
     Ok(match value.map_err(fault)? {
         ValueRef::Null => Column::Null,

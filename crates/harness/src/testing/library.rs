@@ -1,4 +1,4 @@
-//! What every library that keeps its connections itself has to do, for the tests of each runner that has some.
+//! Tests of every library that keeps its connections itself, for each runner that has such a library.
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
@@ -10,10 +10,10 @@ use serde_json::json;
 use super::scratch::{MS, Scratch, insert, trial};
 use super::{Program, count, file, param, pragmas, role, select, statement, timely, transaction, tries};
 
-/// A runner's program and those of its drivers that are such libraries: name, executor, sharings.
+/// A runner's program and its drivers of this kind: name, executor, kinds of sharing.
 pub struct Libraries(pub Program, pub &'static [(&'static str, Executor, &'static [&'static str])]);
 
-/// Makes a test of each of these functions, for `LIBRARIES` of the test that calls it.
+/// Generates a test from each of these functions, with the libraries that the caller passes.
 #[macro_export]
 macro_rules! library_tests {
     ($libraries:expr) => {
@@ -48,7 +48,7 @@ fn sharings(kinds: &[&str]) -> Vec<Sharing> {
     all.into_iter().filter(|sharing| kinds.contains(&sharing.kind())).collect()
 }
 
-/// See its name.
+/// `describe` lists each driver with its executor, kinds of sharing, version and SQLite build.
 pub fn describe_names_the_builds(Libraries(runner, drivers): &Libraries) {
     let description: Description = serde_json::from_slice(&runner.verb("describe", "").stdout).expect("description");
     for (name, executor, kinds) in *drivers {
@@ -60,7 +60,7 @@ pub fn describe_names_the_builds(Libraries(runner, drivers): &Libraries) {
     }
 }
 
-/// See its name.
+/// Counts agree with the rows in the database, and settings are read, under every sharing and mode of preparing.
 pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
     for (name, executor, kinds) in *drivers {
         for (sharing, prepare) in sharings(kinds).into_iter().flat_map(|a| [(a, Prepare::Once), (a, Prepare::Each)]) {
@@ -100,7 +100,8 @@ pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
             assert_eq!(at_end.len(), 2 * connections, "{context}");
             let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
             assert_eq!(ticked, 280, "{context}");
-            // All are closed: the last one to go takes the log with it, once this one has gone, too.
+            // All connections of the runner are closed: when the last connection closes, it removes the log, after this
+            // one, too.
             drop(a.connection.execute_batch("PRAGMA journal_mode = DELETE"));
             assert_eq!(
                 a.number("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"),
@@ -111,7 +112,7 @@ pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
     }
 }
 
-/// See its name.
+/// `setup` and `teardown` of a database in memory run, and a private one refuses several connections.
 pub fn a_database_in_memory_is_set_up_and_torn_down(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
     for (name, executor, kinds) in *drivers {
@@ -141,7 +142,7 @@ pub fn a_database_in_memory_is_set_up_and_torn_down(Libraries(runner, drivers): 
     }
 }
 
-/// See its name.
+/// Bound values, yields, errors and rollbacks are those of a driver on rusqlite.
 pub fn values_yields_and_errors_are_those_of_rusqlite(Libraries(runner, drivers): &Libraries) {
     for (name, executor, _) in *drivers {
         let scratch = Scratch::new();
@@ -168,12 +169,12 @@ pub fn values_yields_and_errors_are_those_of_rusqlite(Libraries(runner, drivers)
         assert_eq!(outcome.operation("w", "finish").rows, 20, "{name}");
         let fails = outcome.operation("w", "fails");
         assert_eq!((fails.failed, fails.errors["SQLITE_CONSTRAINT_PRIMARYKEY"].seen), (20, 20), "{name}");
-        // What failed was rolled back.
+        // The failed transactions were rolled back.
         assert_eq!(scratch.number("SELECT count(*) FROM t WHERE a = id AND b IS NULL"), 20, "{name}");
     }
 }
 
-/// See its name.
+/// A trial that the driver cannot execute is refused with a reason.
 pub fn what_cannot_be_done_is_said(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
     for (name, executor, _) in *drivers {
@@ -198,13 +199,13 @@ pub fn what_cannot_be_done_is_said(Libraries(runner, drivers): &Libraries) {
     }
 }
 
-/// See its name.
+/// An error that is not SQLite's ends the trial.
 pub fn what_is_no_sqlite_error_ends_the_trial(Libraries(runner, drivers): &Libraries) {
     for (name, executor, _) in *drivers {
         let scratch = Scratch::new();
         scratch.connection.execute_batch("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT), 0)").expect("insert");
         let read = transaction("read", Begin::None, vec![], vec![select("SELECT a FROM t", &[], Fetch::All)]);
-        // The other worker would go on for an hour.
+        // The other worker would run for an hour.
         let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
         let mut trial = trial((name, *executor), vec![scratch.database()], vec![read, insert(Begin::None)], roles);
         trial.sharing = Sharing::OneConnection;
@@ -213,7 +214,7 @@ pub fn what_is_no_sqlite_error_ends_the_trial(Libraries(runner, drivers): &Libra
     }
 }
 
-/// See its name.
+/// `inspect` reads the settings of every connection.
 pub fn inspect_asks_every_connection(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
     for (name, ..) in *drivers {
@@ -233,7 +234,7 @@ pub fn inspect_asks_every_connection(Libraries(runner, drivers): &Libraries) {
     }
 }
 
-/// See its name.
+/// A long write blocks neither the runtime nor readers with connections of their own.
 pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Libraries(runner, drivers): &Libraries) {
     for (name, executor, kinds) in *drivers {
         let slowest = |sharing: Sharing| {

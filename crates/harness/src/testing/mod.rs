@@ -1,5 +1,5 @@
-//! What the tests of the runners have in common: trials in short, and a runner as the core would start it. It panics
-//! where a test would.
+//! Parts of the runners' tests: short definitions of trials, and a runner started as the core starts it. Failures
+//! panic.
 
 #[cfg(feature = "testing-library")]
 pub mod library;

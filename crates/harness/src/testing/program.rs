@@ -1,17 +1,17 @@
-//! A runner's program, and its answers.
+//! A runner's program and its output.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 
 use litelab_protocol::{Failed, Message, Operation, Ready, Tick, Trial, TrialResult};
 
-/// What follows the trial on a runner's standard input.
+/// Line that follows the trial on a runner's standard input.
 pub const GO: &str = "{\"type\":\"go\"}\n";
 
-/// A runner, by the path of its program.
+/// A runner, as the path of its program.
 pub struct Program(pub &'static str);
 
-/// What a trial that went well said.
+/// Output of a successful trial.
 pub struct Outcome {
     /// Its first line.
     pub ready: Ready,
@@ -22,14 +22,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of one role and transaction.
+    /// Result of one role and transaction.
     #[must_use]
     pub fn operation(&self, role: &str, transaction: &str) -> &Operation {
         let found = self.result.operations.iter().find(|o| o.role == role && o.transaction == transaction);
         found.unwrap_or_else(|| panic!("no {role} {transaction}"))
     }
 
-    /// Of a trial with one role and transaction.
+    /// Result of a trial with one role and transaction.
     #[must_use]
     pub fn only(&self) -> &Operation {
         assert_eq!(self.result.operations.len(), 1);
@@ -38,7 +38,7 @@ impl Outcome {
 }
 
 impl Program {
-    /// Starts it with its standard input and output at this end.
+    /// Starts the program with pipes as standard input and output.
     #[must_use]
     pub fn start(&self, verb: &str) -> Child {
         let mut command = Command::new(self.0);
@@ -46,16 +46,16 @@ impl Program {
         command.spawn().expect("runner")
     }
 
-    /// Runs a verb with this input, which ends after it.
+    /// Runs a verb with this input, then closes the input.
     #[must_use]
     pub fn verb(&self, verb: &str, input: &str) -> Output {
         let mut child = self.start(verb);
-        // A runner that refuses may not read to the end.
+        // A runner that refuses may not read all of the input.
         let _read = child.stdin.take().expect("stdin").write_all(input.as_bytes());
         child.wait_with_output().expect("output")
     }
 
-    /// Runs a trial that has to go well.
+    /// Runs a trial that must succeed.
     pub fn run(&self, trial: &Trial) -> Outcome {
         let output = self.verb("run", &(json(trial) + GO));
         let mut lines = lines(&output);
@@ -67,7 +67,7 @@ impl Program {
         Outcome { ready, ticks: lines.map(tick).collect(), result: *result }
     }
 
-    /// Runs one that has to fail.
+    /// Runs a trial that must fail.
     pub fn fail(&self, trial: &Trial) -> Failed {
         let output = self.verb("run", &(json(trial) + GO));
         assert_eq!(output.status.code(), Some(1));
@@ -77,7 +77,7 @@ impl Program {
         }
     }
 
-    /// Runs one that has to be refused before it is ready.
+    /// Runs a trial that must be refused before `ready`.
     pub fn refuse(&self, trial: &Trial) -> Failed {
         let output = self.verb("run", &json(trial));
         assert_eq!(output.status.code(), Some(1));
@@ -87,13 +87,14 @@ impl Program {
         }
     }
 
-    /// Hands over a trial, and ends the input before `go`.
+    /// Sends a trial and closes the input before `go`.
     #[must_use]
     pub fn run_without_go(&self, trial: &Trial) -> Output {
         self.verb("run", &json(trial))
     }
 
-    /// Starts a trial, kills the runner after this many of its lines, and returns all that it or a child of it said later.
+    /// Starts a trial, kills the runner after this number of lines, and returns all later output of the runner and its
+    /// children.
     #[must_use]
     pub fn kill_after(&self, trial: &Trial, lines: usize) -> String {
         let mut child = self.start("run");
@@ -111,7 +112,7 @@ impl Program {
     }
 }
 
-/// The lines of `run`.
+/// Parses the output of `run`.
 #[must_use]
 pub fn lines(output: &Output) -> Vec<Message> {
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");

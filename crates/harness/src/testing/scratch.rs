@@ -1,9 +1,9 @@
-//! Trials of libraries under tokio, and a database to look into.
+//! Trials of libraries under tokio, and their database.
 
 use super::{file, param, pragmas, statement, transaction, uniform};
 use litelab_protocol::{Begin, Connection, Database, Executor, Role, Source, Transaction, Trial};
 
-/// Nanoseconds.
+/// One millisecond in nanoseconds.
 pub const MS: u64 = 1_000_000;
 
 /// The insert that most tests use, into `t(id, a, b)`.
@@ -12,7 +12,7 @@ pub fn insert(begin: Begin) -> Transaction {
     transaction("insert", begin, params, vec![statement("INSERT INTO t(a, b) VALUES (?1, ?2)", &[0, 1])])
 }
 
-/// WAL, no sync, no retry, no warm-up, a probe; one thread for tasks.
+/// A trial with WAL, `synchronous = OFF`, a probe and one thread for tasks; without retry and warm-up.
 pub fn trial(
     (driver, executor): (&str, Executor),
     databases: Vec<Database>,
@@ -25,15 +25,14 @@ pub fn trial(
     Trial { executor, connection, runtime_threads: Some(1), probe_ms: 5, ..trial }
 }
 
-/// A database file with an empty `t`, in a directory that goes with it.
+/// A database file with an empty table `t`, in a directory that is removed with this value.
 pub struct Scratch {
     directory: tempfile::TempDir,
-    /// For a look at what the runner left.
+    /// Connection to inspect the database after the runner.
     pub connection: rusqlite::Connection,
 }
 
 impl Scratch {
-    /// A new one.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("directory");
@@ -42,17 +41,17 @@ impl Scratch {
         Self { directory, connection }
     }
 
-    /// Of a file in its directory.
+    /// Path of a file in the directory.
     pub fn path(&self, name: &str) -> std::path::PathBuf {
         self.directory.path().join(name)
     }
 
-    /// The file, for a trial.
+    /// The database, for a trial.
     pub fn database(&self) -> Database {
         file(&self.path("test.db"))
     }
 
-    /// The answer to a query of one number.
+    /// Result of a query that returns one number.
     pub fn number(&self, sql: &str) -> i64 {
         self.connection.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|e| panic!("{sql}: {e}"))
     }

@@ -1,4 +1,4 @@
-//! Parts of a trial, with what most tests have in common filled in.
+//! Parts of a trial, with the values that most tests share.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use litelab_protocol::{
     Statement, Step, Transaction, Trial, Until, VERSION, Work,
 };
 
-/// Fetches nothing, yields nothing.
+/// A statement that fetches and yields nothing.
 #[must_use]
 pub fn statement(sql: &str, bind: &[u32]) -> Statement {
     Statement {
@@ -23,25 +23,25 @@ pub fn statement(sql: &str, bind: &[u32]) -> Statement {
     }
 }
 
-/// Reads every column of what it fetches.
+/// A query of which every fetched column is read.
 #[must_use]
 pub fn select(sql: &str, bind: &[u32], fetch: Fetch) -> Statement {
     Statement { fetch, work: Work::Read, ..statement(sql, bind) }
 }
 
-/// A named source.
+/// A parameter.
 #[must_use]
 pub fn param(name: &str, source: Source) -> Param {
     Param { name: name.into(), source }
 }
 
-/// A random integer, both ends included.
+/// A parameter drawn from the integers `low..=high`.
 #[must_use]
 pub fn uniform(name: &str, low: i64, high: i64) -> Param {
     param(name, Source::Uniform { low, high })
 }
 
-/// Writes unless all its statements begin with `SELECT`.
+/// A transaction; it writes unless all its statements begin with `SELECT`.
 #[must_use]
 pub fn transaction(name: &str, begin: Begin, params: Vec<Param>, statements: Vec<Statement>) -> Transaction {
     let reads = |s: &Statement| s.sql.trim_start().to_uppercase().starts_with("SELECT");
@@ -49,13 +49,13 @@ pub fn transaction(name: &str, begin: Begin, params: Vec<Param>, statements: Vec
     Transaction { name: name.into(), begin, writes, hold_us: 0, timed_rows: true, params, statements }
 }
 
-/// So many transactions of all workers together.
+/// An end after this number of transactions of all workers together.
 #[must_use]
 pub fn count(transactions: u64) -> Until {
     Until::Count { transactions }
 }
 
-/// Does all the given transactions in turn.
+/// A role that executes the given transactions in turn, under a closed load.
 #[must_use]
 pub fn role(name: &str, workers: u32, transactions: &[u32], until: Until) -> Role {
     let step = |&transaction| Step { transaction, weight: 1, stride: workers, offset: 0 };
@@ -72,19 +72,19 @@ pub fn role(name: &str, workers: u32, transactions: &[u32], until: Until) -> Rol
     }
 }
 
-/// Names and values, in order.
+/// Settings from names and values, in order.
 #[must_use]
 pub fn pragmas(list: &[(&str, &str)]) -> Vec<Setting> {
     list.iter().map(|(name, value)| Setting { name: (*name).into(), sql: format!("PRAGMA {name} = {value}") }).collect()
 }
 
-/// A database at this path.
+/// A database file at this path.
 #[must_use]
 pub fn file(path: &Path) -> Database {
     Database::File { path: path.to_str().expect("UTF-8").into() }
 }
 
-/// One connection for each worker, no settings, no retry, no warm-up, no probe.
+/// A trial with one connection for each worker, and no settings, retry, warm-up or probe.
 #[must_use]
 pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
     Trial {

@@ -1,18 +1,17 @@
-//! What a test looks at more than once.
+//! Repetition of checks that a busy machine can spoil.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-/// How often, at most.
+/// Largest number of tries.
 const TRIES: u32 = 6;
-/// Before the second try; before each further one twice as long as before the one before, for a burst of load to pass.
+/// Pause before the second try; each further pause is twice as long, so that a burst of load can pass.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Looks until it has seen what it wants; panics with what it saw last. The closure is told how many tries there were
-/// before.
+/// Calls `look` with the number of earlier tries until it returns `Ok`; panics with the last error.
 ///
-/// A busy machine makes a runner late now and then, but not each time; who is wrong is wrong each time. What no load
-/// explains, the closure asserts as any test does, and it is wrong at once.
+/// A busy machine delays a runner occasionally, a defect delays it every time. The closure asserts whatever load cannot
+/// explain, and such a failure ends the test at once.
 pub fn tries<T>(mut look: impl FnMut(u32) -> Result<T, String>) -> T {
     let mut tried = 0;
     loop {
@@ -25,10 +24,10 @@ pub fn tries<T>(mut look: impl FnMut(u32) -> Result<T, String>) -> T {
     }
 }
 
-/// What a busy machine may spoil.
+/// Result of a check that a busy machine may spoil.
 ///
 /// # Errors
-/// What was seen instead.
+/// The observed value, if the check failed.
 pub fn timely(ok: bool, what: impl Display) -> Result<(), String> {
     if ok { Ok(()) } else { Err(what.to_string()) }
 }

@@ -1,4 +1,4 @@
-//! What is said and when: verbs, `ready`, `go`, ticks, refusals.
+//! The lines of the protocol and their order: verbs, `ready`, `go`, ticks, refusals.
 
 use std::time::Instant;
 
@@ -51,7 +51,7 @@ fn inspect_opens_as_told() {
 
 #[test]
 fn input_that_ends_before_go_runs_nothing() {
-    // What would be run is no SQLite error, and would be said.
+    // The statement would fail with an error that is not SQLite's and be reported, if it were run.
     let wrong = one("wrong", Begin::None, told("nonsense"), 0);
     let output = RUNNER.run_without_go(&scripted(vec![wrong], vec![role("r", 1, &[0], count(5))]));
     assert_eq!(output.status.code(), Some(0));
@@ -82,14 +82,14 @@ fn a_killed_runner_leaves_no_child_behind() {
     let long = role("w", 1, &[0], Until::Time { ms: 60_000 });
     let slow = one("slow", Begin::None, told("ROWS 1"), 1_000);
     let begun = Instant::now();
-    // `ready`, and two ticks of the process that looks on. It holds the same end of the pipe, so reading to the end
+    // `ready` and two ticks of the monitoring process. A child holds the same end of the pipe, so reading to the end
     // waits for it, too.
     let later = RUNNER.kill_after(&scripted(vec![slow], vec![long]), 3);
     assert!(begun.elapsed().as_secs() < 55, "something lived on");
     assert!(later.lines().all(|line| line.contains("\"tick\"")), "{later}");
 }
 
-/// Changes a trial, and looks for a word in the reason for which it is refused.
+/// Checks that a changed trial is refused and that the reason contains `word`.
 fn refused(base: &Trial, word: &str, change: impl Fn(&mut Trial)) {
     let mut trial = base.clone();
     change(&mut trial);
@@ -153,7 +153,7 @@ fn an_interface_takes_its_operations_and_nothing_else() {
 fn what_is_no_sqlite_error_ends_the_trial() {
     for (script, reason) in [("nonsense", "t: `nonsense` is not in the script"), ("PANIC", "panic: as told")] {
         let wrong = one("t", Begin::None, told(script), 0);
-        // Alone, and beside a worker that would go on for an hour.
+        // Alone, and with a worker that would run for an hour.
         let long = role("w", 1, &[1], Until::Time { ms: 3_600_000 });
         let beside = one("beside", Begin::None, told("ROWS 1"), 100);
         for (roles, executor) in

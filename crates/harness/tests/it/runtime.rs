@@ -1,5 +1,5 @@
-//! Workers that are tasks of an asynchronous runtime: what they do is what threads do, and what they do to the runtime is
-//! seen.
+//! Workers that are tasks of an asynchronous runtime: their results are those of threads, and their effects on the
+//! runtime are measured.
 
 use crate::common::*;
 use litelab_protocol::histogram::Histogram;
@@ -22,7 +22,7 @@ fn most(histogram: &Histogram) -> u64 {
     histogram.max().unwrap_or_default()
 }
 
-/// A trial with one thread for tasks, and a probe every five milliseconds.
+/// A trial with one thread for tasks and a probe every five milliseconds.
 fn single(executor: Executor, trial: Trial) -> Trial {
     Trial { executor, runtime_threads: Some(1), probe_ms: 5, ..trial }
 }
@@ -82,7 +82,7 @@ fn retries_and_empty_ones_are_counted() {
         trial.executor = executor;
         trial.retry = Retry { attempts: 3, multiplier: 1.0, on: vec!["SQLITE_BUSY".into()], ..Retry::default() };
         let outcome = RUNNER.run(&trial);
-        // One that ends empty starts the cycle again: the third step is never come to.
+        // A transaction that ends empty restarts the cycle: the third step never runs.
         let (fails, take) = (outcome.operation("w", "fails"), outcome.operation("w", "take"));
         assert_eq!((fails.committed, take.empty, take.committed), (3, 2, 0), "{executor}");
         let errors = &fails.errors["SQLITE_BUSY_SNAPSHOT"];
@@ -100,12 +100,12 @@ fn a_warm_up_counts_but_is_not_measured() {
             let outcome = RUNNER.run(&trial);
             let only = outcome.only();
             assert_eq!(only.committed, 40);
-            // Twenty of five milliseconds fit into the warm-up at most, some fewer on a busy machine.
+            // At most 20 transactions of 5 ms fit into the warm-up, fewer on a busy machine.
             assert!(only.measured >= 20, "{executor}: {}", only.measured);
             timely(only.measured < 40, format_args!("{executor}: {}", only.measured))?;
             let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
             assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns, "{executor}");
-            // Of the probe's timers only those after the warm-up.
+            // The probe records only delays after the warm-up.
             let timers = result.timers["probe"].count();
             let due = result.measured_ns / (5 * MS) + 2;
             timely((1..=due).contains(&timers), format_args!("{executor}: {timers}"))
@@ -122,7 +122,7 @@ fn thinking_and_waiting_for_an_arrival_let_others_run() {
         tries(|_| {
             let outcome = RUNNER.run(&thinks);
             assert!(outcome.result.workers.iter().all(|w| w.outside_ns > 80 * MS), "{executor}");
-            // Five times 20 ms for each, at the same time: one after the other they would take two seconds.
+            // Each worker thinks 5 × 20 ms, all at the same time; one after the other they would take two seconds.
             let elapsed = outcome.result.elapsed_ns;
             assert!(elapsed > 80 * MS, "{executor}: {elapsed}");
             timely(elapsed < 1_000 * MS, format_args!("{executor}: {elapsed}"))
@@ -137,7 +137,8 @@ fn thinking_and_waiting_for_an_arrival_let_others_run() {
             assert_eq!((only.timers["response"].count(), only.timers["lag"].count()), (only.committed, only.committed));
             assert!(outcome.result.elapsed_ns >= 500 * MS, "{executor}");
             timely(only.committed >= 80, format_args!("{executor}: {}", only.committed))?;
-            // The runtime's timer is one of milliseconds; one after the other half of them would be late by a quarter of a second.
+            // The runtime's timer has a resolution of one millisecond. If arrivals ran one after the other, half of
+            // them would be late by 250 ms.
             let lag = only.timers["lag"].quantile(0.5);
             timely(lag.is_some_and(|lag| lag < 100 * MS), format_args!("{executor}: {lag:?}"))
         });
@@ -163,7 +164,7 @@ fn a_role_ends_with_another() {
     }
 }
 
-/// A stall as long as the script says, in a trial that goes on before and after it.
+/// Result of a trial with a stall of 200 ms in a run of 400 ms.
 fn stalled(executor: Executor, options: &[(&str, u64)]) -> TrialResult {
     let stall = one("stall", Begin::Immediate, told("ROWS 1"), 200_000);
     let mut idle = role("idle", 1, &[1], Until::Time { ms: 400 });
@@ -178,10 +179,10 @@ fn stalled(executor: Executor, options: &[(&str, u64)]) -> TrialResult {
 fn a_stall_of_the_runtime_is_seen_at_its_length() {
     tries(|_| {
         let probe = stalled(Executor::Inline, &[]);
-        // A timer that was due when it began is late by all of it, one that was due a period later by that less. A busy
-        // machine adds to a sleep.
+        // The first due time in the stall is late by all of it, each later one by one period less. A busy machine
+        // lengthens sleeps.
         timely((180 * MS..260 * MS).contains(&most(&probe.timers["probe"])), most(&probe.timers["probe"]))?;
-        // Of 80 timers 40 are late, by 100 ms on the average.
+        // 40 of 80 due times are late, by 100 ms on average.
         let late = probe.timers["probe"].quantile(0.7);
         timely(late.is_some_and(|l| l > 60 * MS), format_args!("{late:?}"))?;
         timely((70..=140).contains(&probe.timers["probe"].count()), probe.timers["probe"].count())?;
@@ -215,7 +216,7 @@ fn a_pool_of_one_thread_makes_a_trivial_job_wait() {
 
 #[test]
 fn what_service_hides_response_shows() {
-    // Reads are due every 10 ms. One write of 300 ms stands on the only thread, and then reads go on.
+    // Reads are due every 10 ms. One write blocks the only thread for 300 ms; then reads continue.
     let served = |executor: Executor| {
         let write = one("write", Begin::Immediate, told("ROWS 1"), 300_000);
         let read = one("read", Begin::None, told("ROWS 1"), 0);
@@ -236,7 +237,7 @@ fn what_service_hides_response_shows() {
 
 #[test]
 fn readers_have_threads_of_their_own_beside_a_writer() {
-    // Four reads of 20 ms on two readers, while a write holds its connection for 300 ms.
+    // Four reads of 20 ms on two readers, during a write that holds its connection for 300 ms.
     let write = one("write", Begin::Immediate, told("ROWS 1"), 300_000);
     let mut read = one("read", Begin::None, told("ROWS 1"), 20_000);
     read.writes = false;
@@ -248,7 +249,7 @@ fn readers_have_threads_of_their_own_beside_a_writer() {
         let outcome = RUNNER.run(&trial);
         let reads = outcome.operation("r", "read");
         timely(most(&reads.service) < 200 * MS, most(&reads.service))?;
-        // Two of them waited for the other two.
+        // Two reads wait for the other two.
         let wait = &reads.timers["wait"];
         let quarter = wait.quantile(0.25);
         timely(quarter.is_some_and(|w| w < 15 * MS), format_args!("{quarter:?}"))?;
@@ -274,7 +275,7 @@ fn a_runtime_without_threads_is_refused() {
     for value in [json!(0), json!("many"), json!(-1)] {
         assert!(refused(Executor::Offload, &blocking(value)).contains("max_blocking_threads"));
     }
-    // Elsewhere it would have no effect.
+    // The option has no effect under other executors.
     let reason = refused(Executor::Inline, &blocking(json!(1)));
     assert!(reason.contains("option `max_blocking_threads`: this driver has none"), "{reason}");
     let reason = refused(Executor::Dedicated, &|t| t.sharing = Sharing::Pool { connections: 0 });

@@ -1,4 +1,4 @@
-//! What is done in which order, and when: steps, arrivals, roles that end with another.
+//! Order and times of execution: steps, arrivals, roles that end with another.
 
 use crate::common::*;
 use litelab_protocol::generator::{Stream, below, unit};
@@ -63,7 +63,7 @@ fn a_mix_is_drawn_by_weight() {
     let outcome = RUNNER.run(&scripted(vec![read("often"), read("seldom")], roles));
     let (often, seldom) = (outcome.operation("mix", "often").committed, outcome.operation("mix", "seldom").committed);
     assert_eq!(often + seldom, 4_000);
-    // The very draws of the contract: each number from 0 to 3999 is a row of the stream.
+    // The draws that the contract defines: each number from 0 to 3999 is a row of the stream.
     let stream = Stream::new(7, "mix.step");
     let expected = (0..4_000).filter(|&row| below(stream.word(row), 20) >= 19).count() as u64;
     assert_eq!(seldom, expected);

@@ -1,4 +1,4 @@
-//! One execution and what becomes of it: retries, rollbacks, transactions that end empty, yields.
+//! One execution and its end: retries, rollbacks, transactions that end empty, yields.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn a_retry_cures_with_growing_pauses() {
         assert_eq!((only.committed, only.failed, only.errors.len()), (3, 0, 1));
         let errors = &only.errors["SQLITE_BUSY_SNAPSHOT"];
         assert_eq!((errors.seen, errors.cured), (2, 2));
-        // 10 and 30 ms over two retries.
+        // Pauses of 10 and 30 ms before two retries.
         assert!(only.service.max().is_some_and(|max| max >= 39_900_000), "{:?}", only.service.max());
         let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.errors).sum();
         assert_eq!(ticked, 2);
@@ -27,7 +27,7 @@ fn a_retry_cures_with_growing_pauses() {
 
 #[test]
 fn tries_come_to_an_end() {
-    // One try too few, and an error that is not covered.
+    // One attempt too few, and an error that the policy does not cover.
     for (attempts, on, committed, failed, cured) in
         [(2, "SQLITE_BUSY", 2, 1, 0), (9, "SQLITE_LOCKED", 1, 2, 0), (3, "SQLITE_BUSY", 3, 0, 2)]
     {
@@ -66,7 +66,7 @@ fn rows_are_those_of_all_statements() {
     let transaction = transaction("t", Begin::Deferred, vec![], statements);
     let outcome = RUNNER.run(&scripted(vec![transaction], vec![role("w", 2, &[0], count(10))]));
     assert_eq!((outcome.only().committed, outcome.only().rows), (10, 70));
-    // Of the first statement alone.
+    // Only the first statement is timed.
     assert_eq!(outcome.only().timers.get("query").map(|q| q.count()), Some(10));
     assert!(
         outcome.only().timers.get("first_row").map(|f| f.max()) >= outcome.only().timers.get("query").map(|q| q.max())
@@ -94,7 +94,7 @@ fn a_warm_up_counts_but_is_not_measured() {
         let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
         assert_eq!(result.measured_ns, result.elapsed_ns - 100_000_000);
         assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns);
-        // Twenty of five milliseconds fit into the warm-up at most, some fewer on a busy machine.
+        // At most 20 transactions of 5 ms fit into the warm-up, fewer on a busy machine.
         assert!(only.measured >= 20, "{}", only.measured);
         timely(only.measured < 40, only.measured)
     });

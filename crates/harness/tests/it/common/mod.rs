@@ -6,15 +6,15 @@ use litelab_protocol::{Begin, Database, Executor, Fetch, Role, Statement, Transa
 
 pub const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-scripted"));
 
-/// Those of one process.
+/// Executors of a single process.
 pub const EXECUTORS: [Executor; 4] = [Executor::Threads, Executor::Inline, Executor::Offload, Executor::Dedicated];
 
-/// A statement of the script, all of whose rows are read.
+/// A scripted statement of which all rows are read.
 pub fn told(script: &str) -> Statement {
     select(script, &[], Fetch::All)
 }
 
-/// One that holds for so many microseconds after its begin.
+/// A transaction that pauses for `hold_us` after its begin.
 pub fn one(name: &str, begin: Begin, statement: Statement, hold_us: u64) -> Transaction {
     Transaction { hold_us, ..transaction(name, begin, vec![], vec![statement]) }
 }
