@@ -102,8 +102,8 @@ impl Row for Ended {
 }
 
 impl<S: Store> Orchestrator<S> {
-    /// However many connections there are, a client waits for none: the provider lends them call by call. The settings are those
-    /// that the session answers with.
+    /// A client never waits for a connection, because the provider lends connections call by call. `settings` are those
+    /// that the session returns.
     fn session(&self, settings: Settings) -> Session<S> {
         let (store, engine) = (self.store.clone(), self.engine.clone());
         Session { store, engine, settings, operations: self.engine.operations() }

@@ -1,6 +1,7 @@
-/* The driver `c`: SQLite's API as a C program calls it. Its only caller is src/c, whose driver.rs has the same declarations.
+/* The driver `c`: calls SQLite's API as a C program does. Its only caller is src/c, whose driver.rs has the same
+ * declarations.
  *
- * A function that returns an int returns a result code of SQLite, an extended one where there is one. */
+ * A function that returns an int returns a result code of SQLite, extended where SQLite defines an extended one. */
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,37 +12,37 @@ enum { COMMIT = 3, BRACKETS = 4 };
 static const char *const bracket_sql[BRACKETS] = {"BEGIN DEFERRED", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", "COMMIT"};
 
 typedef struct Connection {
-    /* NULL where SQLite had no memory for it. */
+    /* NULL if SQLite could not allocate it. */
     sqlite3 *db;
-    /* NULL where they are sent as text. */
+    /* Prepared statements; NULL if the driver sends them as text. */
     sqlite3_stmt *brackets[BRACKETS];
 } Connection;
 
-/* A value to bind, or a column that was read. */
+/* A value to bind, or the value of a column. */
 typedef struct Value {
     /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT, SQLITE_BLOB or SQLITE_NULL. A BLOB is read, never bound. */
     int type;
-    /* Of a text to bind: the bytes may change before the statement is reset, so SQLite copies them. */
+    /* True for a text to bind whose bytes may change before the statement is reset: SQLite copies them. */
     int is_volatile;
-    /* Bytes of a text or BLOB. */
+    /* Length of a text or BLOB in bytes. */
     size_t length;
     union {
         sqlite3_int64 integer;
         double real;
-        /* Not NULL, unless `length` is 0. */
+        /* NULL only if `length` is 0. */
         const void *bytes;
     };
 } Value;
 
-/* Rows in memory of their own, one after the other. */
+/* Copied rows, one after the other. */
 typedef struct Rows {
     Value *values;
     size_t count;
     int columns;
 } Rows;
 
-/* Opens a file or URI, read-write, created when absent, for one thread at a time. `*connection` is the caller's to close
- * whatever the result, and NULL when there was no memory for it. */
+/* Opens a file or URI for reading and writing, and creates it if it is absent. One thread at a time may use the connection.
+ * The caller closes `*connection` after an error, too; it is NULL if it could not be allocated. */
 int litelab_c_open(const char *name, Connection **connection) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     *connection = calloc(1, sizeof **connection);
@@ -49,7 +50,7 @@ int litelab_c_open(const char *name, Connection **connection) {
     return sqlite3_open_v2(name, &(*connection)->db, flags | SQLITE_OPEN_EXRESCODE, NULL);
 }
 
-/* All statements of the caller have to be finalized by then. */
+/* Closes the connection. The caller must have finalized all its statements. */
 void litelab_c_close(Connection *connection) {
     if (!connection) return;
     for (int i = 0; i < BRACKETS; i++) sqlite3_finalize(connection->brackets[i]);
@@ -57,22 +58,22 @@ void litelab_c_close(Connection *connection) {
     free(connection);
 }
 
-/* Of the last call that failed; valid until the next call. */
+/* Message of the last call that failed; valid until the next call. */
 const char *litelab_c_message(const Connection *connection) {
     return sqlite3_errmsg(connection ? connection->db : NULL);
 }
 
-/* Compiles one statement, which will be executed often or once. `*statement` is NULL for an empty one. */
+/* Compiles one statement. `often` is true if it will be executed more than once. `*statement` is NULL for an empty text. */
 int litelab_c_prepare(Connection *connection, const char *sql, int often, sqlite3_stmt **statement) {
     return sqlite3_prepare_v3(connection->db, sql, -1, often ? SQLITE_PREPARE_PERSISTENT : 0, statement, NULL);
 }
 
-/* Runs all statements of a text to their ends, and drops their rows. */
+/* Runs all statements of a text and drops their rows. */
 int litelab_c_exec(Connection *connection, const char *sql) {
     return sqlite3_exec(connection->db, sql, NULL, NULL, NULL);
 }
 
-/* Compiles what begins and ends transactions. */
+/* Compiles the statements that begin and commit transactions. */
 int litelab_c_prepare_brackets(Connection *connection) {
     int code = SQLITE_OK;
     for (int i = 0; !code && i < BRACKETS; i++)
@@ -95,7 +96,7 @@ int litelab_c_commit(Connection *connection) {
     return send(connection, COMMIT);
 }
 
-/* Where a transaction is open: some errors (SQLITE_FULL, SQLITE_IOERR, ...) have rolled it back by themselves:
+/* Rolls back if a transaction is open: SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, ...), see
  * https://sqlite.org/lang_transaction.html */
 int litelab_c_rollback(Connection *connection) {
     return sqlite3_get_autocommit(connection->db) ? SQLITE_OK : litelab_c_exec(connection, "ROLLBACK");
@@ -114,8 +115,8 @@ static int bind(sqlite3_stmt *statement, int at, const Value *value) {
     }
 }
 
-/* Binds all parameters and takes the first step: SQLITE_ROW, SQLITE_DONE or why not. The texts have to stay where they
- * are until the statement is reset. */
+/* Binds all parameters and takes the first step. Returns SQLITE_ROW, SQLITE_DONE or an error. Texts that are not volatile
+ * must remain valid until the statement is reset. */
 int litelab_c_execute(sqlite3_stmt *statement, const Value *values, int count) {
     for (int i = 0; i < count; i++) {
         int code = bind(statement, i + 1, &values[i]);
@@ -124,26 +125,26 @@ int litelab_c_execute(sqlite3_stmt *statement, const Value *values, int count) {
     return sqlite3_step(statement);
 }
 
-/* The next step, likewise. */
+/* Takes the next step. Returns SQLITE_ROW, SQLITE_DONE or an error. */
 int litelab_c_step(sqlite3_stmt *statement) {
     return sqlite3_step(statement);
 }
 
-/* Under autocommit this commits what a statement that was left after a row has changed, which can fail. */
+/* Resets the statement. Under autocommit this commits the changes of a statement that is reset after a row, which can fail. */
 int litelab_c_reset(sqlite3_stmt *statement) {
     return sqlite3_reset(statement);
 }
 
-/* Executes and resets a statement that returns no rows. `*changed` is how many it has changed. */
+/* Executes and resets a statement that returns no rows. `*changed` is the number of rows that it has changed. */
 int litelab_c_run(Connection *connection, sqlite3_stmt *statement, const Value *values, int count, int64_t *changed) {
     sqlite3_int64 before = sqlite3_total_changes64(connection->db);
     int code = litelab_c_execute(statement, values, count), end = sqlite3_reset(statement);
-    /* sqlite3_changes64 keeps its value over a statement that counts none (DDL, say), so the total has to move. */
+    /* sqlite3_changes64 keeps its value over a statement that counts no changes, such as DDL, so the total must differ. */
     *changed = sqlite3_total_changes64(connection->db) == before ? 0 : sqlite3_changes64(connection->db);
     return code == SQLITE_DONE ? end : code;
 }
 
-/* Reads the columns of the row that the statement stands on. Bytes are valid until its next step or reset. */
+/* Reads the columns of the current row. Bytes are valid until the next step or reset of the statement. */
 int litelab_c_read(sqlite3_stmt *statement, Value *row, int columns) {
     for (int i = 0; i < columns; i++) {
         Value *value = &row[i];
@@ -167,7 +168,7 @@ int litelab_c_read(sqlite3_stmt *statement, Value *row, int columns) {
     return SQLITE_OK;
 }
 
-/* Gives each text and BLOB memory of its own. */
+/* Copies each text and BLOB of a row to newly allocated memory. */
 static int keep(Value *row, int columns) {
     int code = SQLITE_OK;
     for (int i = 0; i < columns; i++) {
@@ -180,8 +181,8 @@ static int keep(Value *row, int columns) {
     return code;
 }
 
-/* Fetches the row that the statement stands on, and all after it. `rows` begins empty, but for its columns, and is the
- * caller's to free whatever the result. */
+/* Fetches the current row and all later rows. `rows` must be empty with `columns` set. The caller frees it after an error,
+ * too. */
 int litelab_c_fetch_all(sqlite3_stmt *statement, Rows *rows) {
     size_t columns = (size_t)rows->columns, capacity = 0;
     int code;

@@ -5,10 +5,10 @@ use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
 use crate::fault::Fault;
 use crate::{orchestration, queue, server};
 
-/// Every fault claims what its target can do; `group-commit` is left out, as there.
+/// Kinds of sharing that every fault claims, those of its target except `group-commit`.
 const SHARINGS: [&str; 5] = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
 
-/// What the runner says of itself, under the given version of the protocol.
+/// Description of the runner, with the given version of the protocol.
 pub fn describe(protocol: u32) -> Description {
     let driver = |name: &str, sqlite, executors, interface| DriverDescription {
         name: name.into(),
@@ -29,7 +29,7 @@ pub fn describe(protocol: u32) -> Description {
                 .map(|name| if name == "queue" { queue::interface() } else { orchestration::interface() });
             driver(name, Some(build()), fault.executors(), interface)
         }
-        // As much as its target can do.
+        // The capabilities of the target of server faults.
         true => DriverDescription {
             sharings: vec!["own-connection".into(), "pool".into()],
             dialect: litelab_protocol::Dialect::Postgres,
@@ -45,7 +45,7 @@ pub fn describe(protocol: u32) -> Description {
     }
 }
 
-/// That of this runner's own SQLite, which the target need not share.
+/// Build of this runner's SQLite, which may differ from the target's.
 fn build() -> SqliteBuild {
     let ask = || -> rusqlite::Result<SqliteBuild> {
         let connection = rusqlite::Connection::open_in_memory()?;

@@ -1,4 +1,4 @@
-//! The lies: what each driver changes in the trial it passes on, and in what it hears back.
+//! Faults of the mock drivers: changes to the trial that is passed on and to the messages that come back.
 
 use std::collections::BTreeMap;
 
@@ -13,178 +13,179 @@ use crate::{server, settings};
 
 macro_rules! faults {
     ($($(#[$about:meta])* $variant:ident = $name:literal,)*) => {
-        /// A way to be wrong.
+        /// Wrong behaviour of a driver.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Fault { $($(#[$about])* $variant,)* }
 
         impl Fault {
-            /// All of them with the names of their drivers.
+            /// All faults with the names of their drivers.
             pub const ALL: &[(Self, &'static str)] = &[$((Self::$variant, $name),)*];
         }
     };
 }
 
 faults! {
-    /// Takes an option it does not know for none.
+    /// Ignores an unknown option.
     AcceptsAnyOption = "accepts-any-option",
-    /// Runs an open load as fast as it can.
+    /// Runs an open load as a closed one.
     ClosesLoop = "closes-loop",
-    /// Leaves every statement to autocommit.
+    /// Runs every statement under autocommit.
     CommitsPiecemeal = "commits-piecemeal",
-    /// A transaction without the row it needed counts as done.
+    /// Counts a transaction without its required row as committed.
     CountsEmptyAsCommitted = "counts-empty-as-committed",
     /// Ends with exit code 9 after the first line that follows `go`.
     Dies = "dies",
-    /// Is ended by a signal there.
+    /// Is killed by a signal at the same point.
     DiesBySignal = "dies-by-signal",
-    /// Numbers its rows by its own count, so that every worker draws the same.
+    /// Each worker counts its own rows, so that all workers draw the same values.
     DrawsAnew = "draws-anew",
-    /// Says one line that does not end.
+    /// Writes one line without an end.
     EndlessLine = "endless-line",
-    /// Gives its result, and exit code 3.
+    /// Sends its result, and exits with code 3.
     ExitsBadly = "exits-badly",
-    /// Fetches the first row where all are asked for.
+    /// Fetches the first row instead of all.
     FetchesOne = "fetches-one",
     /// Drops a database in memory without its teardown.
     ForgetsTeardown = "forgets-teardown",
-    /// Says nothing after `go`.
+    /// Sends nothing after `go`.
     Hangs = "hangs",
-    /// Says nothing at all.
+    /// Sends nothing at all.
     HangsBeforeReady = "hangs-before-ready",
     /// Reports no settings at the end.
     HidesSettings = "hides-settings",
     /// Reports errors without the database's message.
     HidesMessages = "hides-messages",
-    /// Forgets the arrivals it never started.
+    /// Does not count arrivals that it never started.
     HidesUnserved = "hides-unserved",
-    /// Gives every worker a connection of its own, whatever was asked for.
+    /// Opens a connection for each worker under every sharing.
     IgnoresSharing = "ignores-sharing",
-    /// Leaves out `synchronous` and reports what is in effect.
+    /// Does not set `synchronous`, and reports the value in effect.
     IgnoresPragma = "ignores-pragma",
-    /// Tries once.
+    /// Makes only one attempt.
     IgnoresRetry = "ignores-retry",
     /// Never pauses between transactions.
     IgnoresThink = "ignores-think",
-    /// Takes steps in turn where weights were given.
+    /// Executes weighted steps in turn.
     IgnoresWeights = "ignores-weights",
-    /// Leaves out all PRAGMAs and reports that they are in effect.
+    /// Sets no PRAGMA and reports all as in effect.
     LiesAboutPragma = "lies-about-pragma",
-    /// Leaves out `synchronous` and reports that it is in effect.
+    /// Does not set `synchronous` and reports it as in effect.
     LiesAboutSynchronous = "lies-about-synchronous",
-    /// Deletes one row before it gives its result.
+    /// Deletes one row before it sends its result.
     LosesRow = "loses-row",
-    /// Measures from `go` on.
+    /// Includes the warm-up in its measurements.
     MeasuresWarmUp = "measures-warm-up",
-    /// What began in the window counts as ended there, however long it took.
+    /// Counts transactions that began in the window as ended in it, regardless of their ends.
     CountsBegun = "counts-begun",
-    /// All that was committed counts as ended in the window, warm-up and drain included.
+    /// Counts all commits as ended in the window, including those in warm-up and drain.
     CountsWholeTrial = "counts-whole-trial",
-    /// A worker that hangs is left out of the result.
+    /// Omits a worker that hangs from the result.
     HidesUnfinished = "hides-unfinished",
-    /// A worker that hangs is waited for, beyond the drain.
+    /// Waits for a worker that hangs, beyond the drain.
     WaitsForEver = "waits-for-ever",
-    /// One committed transaction too many.
+    /// Counts one committed transaction too many.
     Miscounts = "miscounts",
-    /// One too many in every count and histogram: only the database knows.
+    /// Adds one transaction to every count and histogram; only the database disagrees.
     MiscountsConsistently = "miscounts-consistently",
-    /// Reports no progress.
+    /// Sends no ticks.
     NeverTicks = "never-ticks",
-    /// Ends without a result, and exit code 0.
+    /// Ends without a result, with exit code 0.
     NoLastLine = "no-last-line",
-    /// Leaves the probe out.
+    /// Runs no probe.
     NoProbe = "no-probe",
-    /// Works on the first database only.
+    /// Uses only the first of several databases.
     OneDatabase = "one-database",
-    /// Goes on for twenty seconds when nobody hears it any more.
+    /// Continues for twenty seconds after the core has exited.
     OutlivesCore = "outlives-core",
     /// Reports errors by their primary codes.
     PrimaryCodes = "primary-codes",
-    /// Prints for people after `go`.
+    /// Prints a line that is not JSON after `go`.
     PrintsGarbage = "prints-garbage",
-    /// Every timer is twice as late.
+    /// Doubles every delay of the probe.
     ProbeExaggerates = "probe-exaggerates",
-    /// No timer is ever late.
+    /// Reports no delay of the probe.
     ProbeSeesNothing = "probe-sees-nothing",
-    /// No lie: a server's driver. So are the next ones, but for what they are named after.
+    /// No fault: a driver of a server. The next ones differ from it only in the behaviour of their names.
     Server = "server",
-    /// One committed transaction too many in every count and histogram.
+    /// Adds one committed transaction to every count and histogram.
     ServerCountsMore = "server-counts-more",
-    /// Reports every error as one that the server's manual calls internal, and none with the reason of a failed trial.
+    /// Reports every error as one that the server's manual calls internal, and a failed trial without a reason.
     ServerHidesErrors = "server-hides-errors",
-    /// Deletes one row before it gives its result.
+    /// Deletes one row before it sends its result.
     ServerLosesRow = "server-loses-row",
-    /// Reports its settings when they are in effect, and takes them back before each transaction.
+    /// Reports its settings while they are in effect, and resets them before each transaction.
     ServerTakesSettingsBack = "server-takes-settings-back",
-    /// Tries once.
+    /// Makes only one attempt.
     ServerTriesOnce = "server-tries-once",
     /// Reports at the end the settings that it reported at the start.
     RepeatsSettings = "repeats-settings",
-    /// Response time from the actual start: coordinated omission.
+    /// Measures response times from the actual start: coordinated omission.
     SkipsLateStarts = "skips-late-starts",
-    /// Half of every latency.
+    /// Halves every latency.
     SlowClock = "slow-clock",
     /// Does not wait for `go`.
     StartsEarly = "starts-early",
-    /// A role that should end with another one has a time of its own.
+    /// Ends a role after a fixed time instead of with another role.
     StopsLate = "stops-late",
-    /// No lie: orchestrations, each a row that the honest runner inserts. So are the next ones, but for what they are named
-    /// after.
+    /// No fault: orchestrations, each a row that the honest runner inserts. The next ones differ from it only in the
+    /// behaviour of their names.
     Orchestration = "orchestration",
-    /// Takes SQL as well.
+    /// Accepts SQL in addition to operations.
     OrchestrationAcceptsSql = "orchestration-accepts-sql",
-    /// Has no row for anybody.
+    /// Returns no row from any operation.
     OrchestrationAnswersNothing = "orchestration-answers-nothing",
-    /// Answers while activities are running.
+    /// Returns while activities are still running.
     OrchestrationDoesNotWait = "orchestration-does-not-wait",
-    /// One that has ended is not there.
+    /// Loses an orchestration that has ended.
     OrchestrationForgets = "orchestration-forgets",
-    /// Leaves out all PRAGMAs and reports that they are in effect.
+    /// Sets no PRAGMA and reports all as in effect.
     OrchestrationLiesAboutPragma = "orchestration-lies-about-pragma",
-    /// Reports no progress.
+    /// Sends no ticks.
     OrchestrationNeverTicks = "orchestration-never-ticks",
-    /// Keeps a part of what activities hand back.
+    /// Discards a part of the payloads that activities return.
     OrchestrationShrinksPayload = "orchestration-shrinks-payload",
-    /// No lie: a task queue, made of the honest runner's SQL. So are the next ones, but for what they are named after.
+    /// No fault: a task queue in SQL that the honest runner runs. The next ones differ from it only in the behaviour of
+    /// their names.
     Queue = "queue",
-    /// Takes SQL as well.
+    /// Accepts SQL in addition to operations.
     QueueAcceptsSql = "queue-accepts-sql",
-    /// Hands over another payload than was enqueued.
+    /// Returns another payload than was enqueued.
     QueueChangesPayload = "queue-changes-payload",
-    /// Gives one task to two claims.
+    /// Returns one task from two claims.
     QueueClaimsTwice = "queue-claims-twice",
-    /// Looks for a task and then takes it, without a lock in between.
+    /// Finds a task and claims it in a second transaction, without a lock in between.
     QueueClaimsUnlocked = "queue-claims-unlocked",
-    /// Completing a task does nothing.
+    /// Completes no task.
     QueueCompletesNothing = "queue-completes-nothing",
-    /// A task that is given back is never claimed again.
+    /// Never returns a failed task from a claim again.
     QueueKeepsFailed = "queue-keeps-failed",
-    /// Leaves out all PRAGMAs and reports that they are in effect.
+    /// Sets no PRAGMA and reports all as in effect.
     QueueLiesAboutPragma = "queue-lies-about-pragma",
-    /// One task is acknowledged and never claimed.
+    /// Accepts one task that no claim ever returns.
     QueueLosesTask = "queue-loses-task",
-    /// When there is no task left the last one is claimed again.
+    /// Claims the last task again when none is left.
     QueueNeverEmpty = "queue-never-empty",
-    /// Reports no progress.
+    /// Sends no ticks.
     QueueNeverTicks = "queue-never-ticks",
-    /// No error in its ticks is busy.
+    /// Counts no error as busy in its ticks.
     TicksHideBusy = "ticks-hide-busy",
-    /// Its ticks say nothing of the probe.
+    /// Omits the delay of the probe from its ticks.
     TicksHideLag = "ticks-hide-lag",
-    /// No lag in its ticks is longer than a millisecond.
+    /// Reports no delay above 1 ms in its ticks.
     TicksShortenLag = "ticks-shorten-lag",
-    /// Finds every hash right.
+    /// Reports every hash as correct.
     TrustsHashes = "trusts-hashes",
-    /// Draws from another seed.
+    /// Draws values from another seed.
     WrongValues = "wrong-values",
 }
 
 impl Fault {
-    /// By the name of its driver.
+    /// Finds a fault by the name of its driver.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(fault, _)| *fault)
     }
 
-    /// Its driver's name.
+    /// Name of the driver.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(fault, _)| *fault == self).map(|(_, name)| *name).unwrap_or_default()
     }
@@ -195,7 +196,8 @@ impl Fault {
         ["queue", "orchestration"].into_iter().find(|interface| name.starts_with(interface))
     }
 
-    /// What its driver lists. The honest runner has more, but each further one is examined in every sharing.
+    /// Executors that the driver lists. The honest runner has more, but the conformance suite checks each one in every
+    /// sharing.
     pub fn executors(self) -> Vec<Executor> {
         match self {
             Self::ProbeExaggerates | Self::ProbeSeesNothing | Self::TicksShortenLag => {
@@ -205,7 +207,7 @@ impl Fault {
         }
     }
 
-    /// What is passed on in place of the trial.
+    /// Changes the trial that is passed on.
     pub fn falsify_trial(self, trial: &mut Trial) {
         match self {
             Self::AcceptsAnyOption => trial.connection.options.clear(),
@@ -263,7 +265,7 @@ impl Fault {
         }
     }
 
-    /// What is reported in place of the settings, at the start and at the end; `asked` is the trial as it came.
+    /// Changes the reported settings, at the start and at the end; `asked` is the original trial.
     pub fn falsify_settings(self, asked: &Trial, connections: &mut [ConnectionSettings]) {
         let claims = |name: &str| match self {
             Self::LiesAboutPragma | Self::OrchestrationLiesAboutPragma | Self::QueueLiesAboutPragma => true,
@@ -280,7 +282,7 @@ impl Fault {
         }
     }
 
-    /// What is reported in place of a tick.
+    /// Changes a reported tick.
     pub fn falsify_tick(self, tick: &mut Tick) {
         match self {
             Self::TicksHideBusy => tick.counts.iter_mut().for_each(|count| count.busy = 0),
@@ -290,7 +292,7 @@ impl Fault {
         }
     }
 
-    /// What is reported in place of the result.
+    /// Changes the reported result; `asked` is the original trial.
     pub fn falsify_result(self, asked: &Trial, result: &mut TrialResult) {
         self.falsify_settings(asked, &mut result.connections);
         match self {
@@ -360,8 +362,8 @@ impl Fault {
     }
 }
 
-/// Another count of what ended in the window, and of each worker, who is given that of its role: consistent where a role has
-/// one worker and one transaction.
+/// Replaces the counts of transactions that ended in the window: `of` computes those of operations, `by` those of
+/// workers, from the count of the worker's role. Consistent if a role has one worker and one transaction.
 fn ended(result: &mut TrialResult, of: fn(&Operation) -> u64, by: fn(&WorkerResult, u64) -> u64) {
     result.operations.iter_mut().for_each(|o| o.ended = of(o));
     for worker in &mut result.workers {
@@ -376,7 +378,7 @@ fn falsify(timers: &mut BTreeMap<String, Histogram>, name: &str, falsified: fn(u
     }
 }
 
-/// One more committed transaction, wherever one shows.
+/// Adds one committed transaction to every count that includes it.
 fn one_more(operation: &mut Operation) {
     operation.committed += 1;
     operation.ended += 1;
@@ -387,7 +389,7 @@ fn one_more(operation: &mut Operation) {
     timers.for_each(|(_, timer)| timer.record(typical));
 }
 
-/// Whether a line is one of those after `go`.
+/// Whether a message comes after `go`.
 pub fn is_after_go(line: &Message) -> bool {
     !matches!(line, Message::Ready(_))
 }

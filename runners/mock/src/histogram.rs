@@ -1,11 +1,11 @@
-//! Histograms falsified: value by value, which the protocol's own type has no need to offer.
+//! Falsifies histograms value by value, for which the protocol's type has no method.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::serialization::Deserializer;
 use litelab_protocol::histogram::Histogram;
 
-/// The same number of values, each changed.
+/// A histogram of the same number of values, each changed.
 pub fn map(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
     let mut out = Histogram::new();
     let bytes = BASE64_STANDARD.decode(histogram.encode()).unwrap_or_default();

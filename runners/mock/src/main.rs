@@ -1,10 +1,9 @@
-//! The mock runner: plays scripts with exact timings, and lies. It measures nothing; the core and the conformance
-//! suite are tested with it.
+//! The mock runner, which plays scripts with exact timings or falsifies results. It measures nothing; it is used to
+//! test the core and the conformance suite.
 //!
-//! The drivers `scripted` and `noop` run in virtual time and touch no database of the trial: [`script`] says how they
-//! are told what to play, [`simulate`] plays it. Every other driver is a [`fault`]: it lets an honest runner do the
-//! work (that of the runner `rusqlite`, or the program in `LITELAB_MOCK_TARGET`) and falsifies what is said
-//! between the two; [`proxy`] does that.
+//! The drivers `scripted` and `noop` run in virtual time and do not touch the trial's databases: [`script`] parses
+//! their input, [`simulate`] plays it. Every other driver is a [`fault`]: an honest runner does the work (`rusqlite`,
+//! or the program in `LITELAB_MOCK_TARGET`), and [`proxy`] falsifies the messages between it and the core.
 //!
 //! `--protocol=N` before the verb makes `describe` claim another version of the protocol.
 
@@ -68,7 +67,7 @@ fn run() -> Result<ExitCode, String> {
     }
 }
 
-/// Writes one line. Nobody is left to tell where the core has gone, so that ends the runner.
+/// Writes one line. If the core has closed the pipe, the runner exits.
 fn say<T: Serialize>(message: &T) {
     let Ok(mut line) = serde_json::to_vec(message) else { return };
     line.push(b'\n');

@@ -1,5 +1,5 @@
-//! Orchestrations that are none: each operation of the interface as one row that the honest runner inserts, and a pause for
-//! its activities; with a lie in some of them.
+//! Imitation of orchestrations: each operation of the interface is one row that the honest runner inserts and a pause
+//! for the activities. Some drivers falsify the result.
 
 use std::path::Path;
 
@@ -12,16 +12,16 @@ use crate::fault::Fault;
 const SCHEMA: &str =
     "CREATE TABLE IF NOT EXISTS instance(id TEXT PRIMARY KEY, succeeded INTEGER NOT NULL, payload BLOB)";
 
-/// Only the fifth of all, so that one or two do not show it.
+/// Affects only the fifth instance, so that a check with one or two instances does not detect it.
 const FORGETS: &str = "CREATE TRIGGER IF NOT EXISTS forgets AFTER INSERT ON instance WHEN new.rowid = 5 \
     BEGIN UPDATE instance SET id = 'forgotten' WHERE rowid = 5; END";
 
-/// Ten activities follow the sub-orchestrations, each of which has two.
+/// Number of activities: ten follow the sub-orchestrations, each of which has two.
 const SUCCEEDED: &str = "?2 + 10 + 2 * ?3";
-/// A third of the activities hands back payloads of each size.
+/// Payload: a third of the activities returns payloads of each size.
 const PAYLOAD: &str = "randomblob((?2 / 3 * (?4 + ?5 + ?6) + ?6) * 1024)";
 
-/// The operations that it says it has.
+/// The operations that these drivers offer.
 pub fn interface() -> Interface {
     let large = ["instance", "activities", "sub_orchestrations", "small_kb", "medium_kb", "large_kb", "delay_ms"];
     let operations = vec![
@@ -31,7 +31,7 @@ pub fn interface() -> Interface {
     Interface { name: "orchestration".into(), operations }
 }
 
-/// Makes a table in each database, and SQL of each invocation; returns why it refuses to.
+/// Creates a table in each database and translates each invocation to SQL. Returns the reason for a refusal.
 pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
     let interface = interface();
     for transaction in &mut trial.transactions {
@@ -58,7 +58,7 @@ pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// The operation's last argument, in microseconds.
+/// Argument `delay_ms` of the operation, in microseconds.
 fn delay_us(transaction: &Transaction) -> u64 {
     let delay = transaction.params.iter().find(|param| param.name == "delay_ms");
     match delay.map(|param| &param.source) {
@@ -75,7 +75,7 @@ fn create(fault: Fault, path: &Path) -> rusqlite::Result<()> {
 
 fn sql(fault: Fault, operation: &str) -> String {
     let insert = |succeeded: &str, payload: &str, columns: &str| {
-        // Parameters of no use must be there, too, or SQLite would not have them bound.
+        // The statement must contain unused parameters, too, because SQLite would refuse to bind them otherwise.
         let when = if fault == Fault::OrchestrationAnswersNothing { "?3 IS NULL" } else { "?3 IS NOT NULL" };
         format!(
             "INSERT INTO instance(id, succeeded, payload) SELECT ?1, {succeeded}, {payload} WHERE {when} RETURNING {columns}"

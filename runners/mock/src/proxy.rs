@@ -1,4 +1,4 @@
-//! A fault at work: an honest runner as a child, and its conversation falsified.
+//! Runs a fault: starts an honest runner as a child process and falsifies its messages.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::{orchestration, queue, say, server};
 
 const GO: &[u8] = b"{\"type\":\"go\"}\n";
 
-/// Passes the trial on to the honest runner, and what it says back to the core.
+/// Passes the trial to the honest runner, and its messages to the core.
 pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     if fault == Fault::HangsBeforeReady {
         hang();
@@ -40,7 +40,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     };
     let mut text = serde_json::to_vec(&trial).map_err(|e| e.to_string())?;
     text.push(b'\n');
-    // If it has died, that shows below.
+    // The death of the child is detected below.
     let _sent = to.write_all(&text);
     if fault == Fault::StartsEarly {
         let _sent = to.write_all(GO);
@@ -54,7 +54,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
             }
             line.clear();
         }
-        // The core is gone; one that hangs must not outlive it.
+        // The core has exited; a fault that hangs must not outlive it.
         if hangs {
             std::process::exit(1);
         }
@@ -80,7 +80,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
             Message::Result(_) if fault == Fault::NoLastLine => {}
             Message::Result(mut result) => {
                 if fault == Fault::LosesRow {
-                    // Its connections are closed, and all its ticks have been heard.
+                    // The runner's connections are closed, and all its ticks have been read.
                     lose_row(&asked)?;
                 }
                 if fault == Fault::ServerLosesRow {
@@ -110,7 +110,7 @@ fn never_ticks(fault: Fault) -> bool {
     matches!(fault, Fault::NeverTicks | Fault::OrchestrationNeverTicks | Fault::QueueNeverTicks)
 }
 
-/// What some faults do in place of the first line after `go`.
+/// Actions of some faults in place of the first line after `go`.
 fn misbehave(fault: Fault) {
     match fault {
         Fault::Hangs => hang(),
@@ -128,14 +128,14 @@ fn misbehave(fault: Fault) {
     }
 }
 
-/// For good, or until the core closes the input.
+/// Hangs until the core closes the input.
 fn hang() -> ! {
     let mut ignored = String::new();
     while std::io::stdin().lock().read_line(&mut ignored).is_ok_and(|n| n > 0) {}
     std::process::exit(1)
 }
 
-/// Deletes one row of the first table that has one.
+/// Deletes one row of the first table that contains one.
 fn lose_row(trial: &Trial) -> Result<(), String> {
     for database in &trial.databases {
         let Database::File { path } = database else { continue };
@@ -156,7 +156,7 @@ fn lose_row(trial: &Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite`, which is built into the same folder.
+/// Path of the honest runner: `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite` in the same folder.
 fn target() -> PathBuf {
     if let Some(path) = std::env::var_os("LITELAB_MOCK_TARGET") {
         return path.into();

@@ -1,4 +1,5 @@
-//! A task queue that is none: each operation of the interface as the honest runner's SQL, with a lie in some of them.
+//! Imitation of a task queue: each operation of the interface is SQL for the honest runner. Some drivers falsify the
+//! result.
 
 use std::path::Path;
 
@@ -8,15 +9,15 @@ use rusqlite::Connection;
 
 use crate::fault::Fault;
 
-/// Claimed tasks have state 1, completed ones 2; one that is lost has 3.
+/// Tasks. `state` is 0 for a new task, 1 for a claimed, 2 for a completed and 3 for a lost one.
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS task(id INTEGER PRIMARY KEY AUTOINCREMENT, payload TEXT NOT NULL, \
     priority INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, claims INTEGER NOT NULL DEFAULT 0)";
 
-/// Only the fifth of all tasks, so that a task or two do not show it.
+/// Affects only the fifth task, so that a check with one or two tasks does not detect it.
 const LOSES: &str = "CREATE TRIGGER IF NOT EXISTS loses AFTER INSERT ON task WHEN new.id = 5 \
     BEGIN UPDATE task SET state = 3 WHERE id = 5; END";
 
-/// The operations that it says it has.
+/// The operations that these drivers offer.
 pub fn interface() -> Interface {
     let operations = vec![
         Operation::writing("enqueue", &["payload", "priority"], &[]),
@@ -27,7 +28,7 @@ pub fn interface() -> Interface {
     Interface { name: "queue".into(), operations }
 }
 
-/// Makes a table in each database, and SQL of each invocation; returns why it refuses to.
+/// Creates a table in each database and translates each invocation to SQL. Returns the reason for a refusal.
 pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
     let interface = interface();
     for statement in trial.transactions.iter_mut().flat_map(|t| &mut t.statements) {
@@ -51,7 +52,7 @@ pub fn translate(fault: Fault, trial: &mut Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks for a task, and takes it in a second transaction, whoever may have taken it in between.
+/// Finds a task, and claims it in a second transaction even if another worker has claimed it in between.
 fn unlock(claim: &mut Transaction) {
     let Some(look) = claim.statements.first_mut() else { return };
     let update = "UPDATE task SET state = 1 WHERE id = ?1";
@@ -83,7 +84,7 @@ fn sql(fault: Fault, operation: &str) -> String {
     };
     match (operation, fault) {
         ("enqueue", _) => "INSERT INTO task(payload, priority) VALUES (?1, ?2)".into(),
-        // Where two workers claim there are so many.
+        // Only trials in which two workers claim have 100 tasks.
         ("claim", Fault::QueueClaimsTwice) => claim("(id <> 100 OR claims > 0)", "NULL", "payload"),
         ("complete", Fault::QueueClaimsTwice) => {
             "UPDATE task SET state = 2 WHERE id = ?1 AND (id <> 100 OR claims > 1)".into()

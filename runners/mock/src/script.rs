@@ -1,8 +1,7 @@
-//! What the drivers `scripted` and `noop` play.
+//! Scripts of the drivers `scripted` and `noop`.
 //!
-//! A script is the value of the connection option `script`, or the JSON file that the environment variable
-//! `LITELAB_MOCK_SCRIPT` names; the option comes first. The option travels in the trial, so a plan that carries one
-//! needs nothing else.
+//! A script is the value of the connection option `script`, or else the JSON file that the environment variable
+//! `LITELAB_MOCK_SCRIPT` names. The option is part of the trial, so that a plan can contain its script.
 //!
 //! ```json
 //! { "service_ns": { "insert": [[100000, 4999], 1000000000, { "ns": 2000, "empty": true }], "*": [1000] },
@@ -14,26 +13,26 @@ use std::collections::BTreeMap;
 use litelab_protocol::Trial;
 use serde::Deserialize;
 
-/// Service time of a transaction that no script mentions: 1 ms.
+/// Service time in nanoseconds of a transaction without a script: 1 ms.
 const UNSCRIPTED_NS: u64 = 1_000_000;
 
 /// A script.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
-    /// By transaction, `*` for every other one: what its executions take, played in the order in which they start and
-    /// from the front again when the list is at its end. Each role and database plays a list of its own.
+    /// Service times by transaction, `*` for all others, in the order of starts; the list repeats. Each role and
+    /// database has its own position in the list.
     pub service_ns: BTreeMap<String, Vec<Entry>>,
-    /// Lateness of the host probe's timers, played likewise.
+    /// Delays of the host probe's timer, repeated likewise.
     pub lateness_ns: Vec<u64>,
-    /// Whether all workers wait for one server, which takes them in the order of their starts: a service time is then that and
-    /// the wait for it.
+    /// Whether all workers wait for one server, which serves them in the order of their starts. A service time then
+    /// includes the wait.
     pub one_at_a_time: bool,
-    /// Workers whose every transaction takes a time of its own, without the server.
+    /// Workers whose transactions bypass the server and take a fixed time.
     pub starved: Vec<Starved>,
     /// Rows of each committed transaction.
     pub rows: u64,
-    /// Real milliseconds that pass between `go` and the first tick; all else takes no time at all.
+    /// Real milliseconds between `go` and the first tick; the rest takes no real time.
     pub pause_ms: u64,
 }
 
@@ -50,13 +49,13 @@ impl Default for Script {
     }
 }
 
-/// A worker by its index among all of its database.
+/// A worker and the duration of its transactions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Starved {
-    /// Which.
+    /// Index among all workers of its database.
     pub worker: u32,
-    /// Nanoseconds.
+    /// Duration in nanoseconds.
     pub ns: u64,
 }
 
@@ -64,29 +63,29 @@ pub struct Starved {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Entry {
-    /// Nanoseconds, once.
+    /// A commit after this number of nanoseconds.
     Once(u64),
-    /// Nanoseconds, and how often.
+    /// Commits: nanoseconds, and the number of repetitions.
     Times(u64, u64),
-    /// With an ending that is not a plain commit.
+    /// An entry with any ending.
     Ending(Ending),
 }
 
-/// An entry in full.
+/// A duration and an ending.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ending {
-    /// Nanoseconds.
+    /// Duration in nanoseconds.
     pub ns: u64,
-    /// How often.
+    /// Number of repetitions.
     #[serde(default = "once")]
     pub times: u64,
-    /// Whether it ends without the row it needed.
+    /// Whether the transaction ends empty, without a required row.
     #[serde(default)]
     pub empty: bool,
-    /// The error it fails with for good.
+    /// Error that no retry cures.
     pub failed: Option<String>,
-    /// The error that a retry cures.
+    /// Error that a retry cures.
     pub cured: Option<String>,
 }
 
@@ -108,7 +107,7 @@ impl Script {
         serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
     }
 
-    /// The list of a transaction, every entry written out.
+    /// The list of a transaction with all repetitions expanded.
     pub fn list(&self, transaction: &str) -> Vec<Ending> {
         let entries = self.service_ns.get(transaction).or_else(|| self.service_ns.get("*"));
         let mut list = Vec::new();

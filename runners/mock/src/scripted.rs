@@ -1,4 +1,4 @@
-//! The conversation of the drivers `scripted` and `noop`.
+//! Messages of the drivers `scripted` and `noop`.
 
 use std::io::BufRead;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use litelab_protocol::{Message, Ready, Trial};
 use crate::script::Script;
 use crate::{say, settings, simulate};
 
-/// Claims the settings that were asked for, waits for `go`, plays the script.
+/// Reports the requested settings as in effect, waits for `go` and plays the script.
 pub fn run(trial: &Trial, input: &mut impl BufRead) -> Result<(), String> {
     if trial.protocol != litelab_protocol::VERSION {
         return Err(format!("protocol {} is not {}", trial.protocol, litelab_protocol::VERSION));

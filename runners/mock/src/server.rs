@@ -1,4 +1,4 @@
-//! Lies about a database server: the honest runner is that of Go, whose driver `postgres` does the work.
+//! Faults of drivers of database servers. The honest runner is `go`, whose driver `postgres` does the work.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -8,17 +8,17 @@ use litelab_protocol::{Begin, Fetch, Message, Role, Statement, Step, Transaction
 
 use crate::fault::Fault;
 
-/// The driver that does the work.
+/// Driver that does the work.
 pub const DRIVER: &str = "postgres";
 
-/// Has the settings of a connection taken back before each transaction: `ready` has said by then that they are in effect.
+/// Resets the settings of the connection before each transaction, after `ready` has reported them as in effect.
 pub fn take_back_settings(trial: &mut Trial) {
     for transaction in &mut trial.transactions {
         transaction.statements.insert(0, statement("RESET ALL".into()));
     }
 }
 
-/// Deletes one row of the table that the trial's first transaction inserts into, when its result is there.
+/// Deletes one row of the table that the trial's first transaction inserts into, after the result.
 pub fn lose_row(asked: &Trial) -> Result<(), String> {
     let sql = asked.transactions.first().and_then(|t| t.statements.first()).map(|s| s.sql.as_str()).unwrap_or_default();
     let Some(table) = sql.strip_prefix("INSERT INTO ").and_then(|rest| rest.split([' ', '(']).next()) else {
@@ -84,12 +84,12 @@ fn run(trial: &Trial) -> Result<(), String> {
     }
 }
 
-/// Whether a fault is one of a server's driver.
+/// Whether a fault belongs to a server's driver.
 pub fn is(fault: Fault) -> bool {
     fault.name().starts_with("server")
 }
 
-/// `LITELAB_MOCK_SERVER_TARGET`, or the program of the runner `go` as it is built into its own folder.
+/// Path of the honest runner: `LITELAB_MOCK_SERVER_TARGET`, or the program of the runner `go` in its own folder.
 pub fn target() -> PathBuf {
     if let Some(path) = std::env::var_os("LITELAB_MOCK_SERVER_TARGET") {
         return path.into();

@@ -1,4 +1,4 @@
-//! What SQLite would report if the PRAGMAs of a trial had been run, without touching the trial's database.
+//! Values that SQLite would report after the PRAGMAs of a trial, computed without the trial's database.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use litelab_protocol::{ConnectionSettings, Setting, Sharing, Trial, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-/// PRAGMAs whose word a database in memory would not take over.
+/// PRAGMAs whose value a database in memory would not adopt.
 const WORDS: [&str; 2] = ["journal_mode", "locking_mode"];
 
-/// Every connection the trial's sharing opens, each with the settings that were asked for.
+/// All connections of the trial's sharing, each with the requested settings.
 pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
     let settings = expected(&trial.connection.settings, &trial.connection.read_back);
     let mut labels = Vec::new();
@@ -35,12 +35,12 @@ pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
     (0..trial.databases.len() as u32).flat_map(on).collect()
 }
 
-/// The value of each name after the settings, as a fresh database reports it; null where it cannot be had.
+/// Value of each name after the settings, as a new database reports it; null if it cannot be read.
 pub fn expected(settings: &[Setting], read_back: &[String]) -> BTreeMap<String, Value> {
     let scratch = Connection::open_in_memory();
     if let Ok(scratch) = &scratch {
         for setting in settings.iter().filter(|s| !WORDS.contains(&s.name.as_str())) {
-            // What SQLite refuses here it would have refused there.
+            // SQLite would have refused the same setting in the trial's database.
             let _refused = scratch.query_row(&setting.sql, [], |_| Ok(()));
         }
     }
@@ -57,7 +57,7 @@ pub fn expected(settings: &[Setting], read_back: &[String]) -> BTreeMap<String, 
     read_back.iter().map(|name| (name.clone(), ask(name))).collect()
 }
 
-/// What stands behind `=`.
+/// Text after the `=`.
 fn value_of(setting: &Setting) -> &str {
     setting.sql.rsplit('=').next().unwrap_or_default().trim().trim_matches('\'')
 }

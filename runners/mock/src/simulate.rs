@@ -1,6 +1,6 @@
-//! Plays a script in virtual time: workers, arrivals and service times as numbers, nothing that sleeps or opens.
+//! Plays a script in virtual time: workers, arrivals and service times are numbers; nothing sleeps or opens a file.
 //!
-//! A script gives service times. Workers do not wait for each other, unless it says that one is served at a time.
+//! A script contains service times. Workers do not wait for each other unless it sets `one_at_a_time`.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::script::{Ending, Script};
 
 const MS: u64 = 1_000_000;
 
-/// What there is to say after `go`.
+/// Messages after `go`.
 pub struct Played {
-    /// In order.
+    /// Ticks, in order.
     pub ticks: Vec<Tick>,
-    /// The last line.
+    /// Content of the last line.
     pub result: TrialResult,
 }
 
@@ -32,7 +32,7 @@ struct Event {
     committed: bool,
     empty: bool,
     errors: u64,
-    /// Of those, busy ones.
+    /// Errors with code `SQLITE_BUSY`.
     busy: u64,
 }
 
@@ -49,7 +49,7 @@ struct Worker {
     result: WorkerResult,
 }
 
-/// Arrivals of one role, one list for each database.
+/// Arrivals of one role on one database.
 struct Arriving {
     taken: u64,
     seconds: f64,
@@ -63,17 +63,17 @@ pub fn play(trial: &Trial, script: &Script) -> Result<Played, String> {
 struct Stage<'a> {
     trial: &'a Trial,
     script: &'a Script,
-    /// One for each role and transaction.
+    /// Results for each role and transaction.
     operations: Vec<Operation>,
     keys: Vec<(usize, usize)>,
     lists: Vec<Vec<Ending>>,
-    /// By database and operation: entries played.
+    /// Number of entries played, by database and operation.
     played: BTreeMap<(usize, usize), usize>,
-    /// By database and role.
+    /// Arrivals by database and role.
     arriving: BTreeMap<(usize, usize), Arriving>,
     workers: Vec<Worker>,
     events: Vec<Event>,
-    /// Until when the only server is busy.
+    /// End of the server's last service under `one_at_a_time`.
     served: u64,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Stage<'a> {
     }
 
     fn play(mut self) -> Result<Played, String> {
-        // The worker that is free first goes first, so that roles see each other's ends in order of time.
+        // The worker that is free first comes first, so that roles observe each other's ends in order of time.
         while let Some(w) = (0..self.workers.len())
             .filter(|&w| !self.workers[w].ended)
             .min_by_key(|&w| (self.workers[w].free_at, waits(self.trial, self.workers[w].role), self.workers[w].index))
@@ -158,7 +158,7 @@ impl<'a> Stage<'a> {
         Ok(Played { ticks, result })
     }
 
-    /// One transaction of a worker, or its end.
+    /// Simulates one transaction of a worker, or its end.
     fn step(&mut self, w: usize) {
         let (database, r, number) = (self.workers[w].database, self.workers[w].role, self.workers[w].number);
         let role = &self.trial.roles[r];
@@ -216,7 +216,7 @@ impl<'a> Stage<'a> {
         if let Until::Time { ms } = role.until
             && start + ending.ns > (ms + self.trial.drain_ms) * MS
         {
-            // Nobody waits for it, and its worker begins nothing more.
+            // The drain passes before it ends, and its worker starts no other.
             let at = (ms + self.trial.drain_ms) * MS;
             let response_ns = due.map(|due| at - due);
             self.operations[o].unfinished.push(Unfinished { service_ns: at - start, response_ns });
@@ -244,7 +244,7 @@ impl<'a> Stage<'a> {
         worker.at = if empty || at + 1 == role.steps.len() { 0 } else { at + 1 };
     }
 
-    /// Writes one execution down. Returns whether it ended empty.
+    /// Counts one execution. Returns whether it ended empty.
     fn count(&mut self, w: usize, o: usize, ending: &Ending, start: u64, due: Option<u64>) -> bool {
         let end = start + ending.ns;
         let warm = self.trial.warmup_ms * MS;
@@ -283,7 +283,7 @@ impl<'a> Stage<'a> {
         ending.empty
     }
 
-    /// What of all executions is within the windows of their roles.
+    /// Counts the parts of all executions that are in the windows of their roles.
     fn count_windows(&mut self) {
         let warm = self.trial.warmup_ms * MS;
         let last = |workers: &[Worker], role: &str| {
@@ -327,7 +327,7 @@ impl<'a> Stage<'a> {
         others.all(|w| w.ended && w.free_at <= now)
     }
 
-    /// When the next arrival of an open load is due.
+    /// Due time of the next arrival under an open load.
     fn due(&self, database: usize, role: usize) -> Option<u64> {
         let Load::Open { rate, arrivals } = self.trial.roles[role].load else { return None };
         let (taken, seconds) = self.arriving.get(&(database, role)).map_or((0, 0.0), |a| (a.taken, a.seconds));
@@ -348,7 +348,7 @@ impl<'a> Stage<'a> {
         arriving.seconds = due as f64 / 1e9;
     }
 
-    /// Counts the arrivals that the end of a role came before.
+    /// Counts the arrivals that were due before the end of a role and not started.
     fn leave_unserved(&mut self) {
         for database in 0..self.trial.databases.len() {
             for (r, role) in self.trial.roles.iter().enumerate() {
@@ -362,7 +362,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// When each timer of the probe was due, and how late it ran, as scripted.
+    /// Due times of the probe's timer, and their scripted delays.
     fn timers(&self, elapsed_ns: u64) -> Vec<(u64, u64)> {
         let period = self.trial.probe_ms * MS;
         let timers = elapsed_ns.checked_div(period).unwrap_or(0);
@@ -401,7 +401,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Roles that wait for another look last at what happens at the same time.
+/// Whether a role waits for another; among simultaneous events such a role comes last.
 fn waits(trial: &Trial, role: usize) -> bool {
     matches!(trial.roles[role].until, Until::Role { .. })
 }

@@ -1,4 +1,4 @@
-//! The script player against numbers worked out by hand.
+//! Compares the simulation with results computed by hand.
 
 use super::*;
 use litelab_protocol::{Begin, Connection, Database, Executor, Prepare, Retry, Role, Step, Transaction};
@@ -57,11 +57,11 @@ fn a_list_is_played_in_the_order_of_starts_and_again_from_its_front() {
     let script = script(r#"{"service_ns": {"t": [[1000000, 2], 5000000]}}"#);
     let played =
         play(&trial(2, Load::Closed { think_us: 0 }, Until::Count { transactions: 4 }), &script).expect("plays");
-    // Two start with 1 ms each; then one takes 5 ms, and the other 1 ms again.
+    // Two transactions take 1 ms each; then one takes 5 ms and the other 1 ms again.
     let first = &played.result.operations[0];
     assert_eq!((first.committed, first.service.max()), (4, Some(5_001_215)));
     assert_eq!(played.result.workers[0].inside_ns + played.result.workers[1].inside_ns, 8_000_000);
-    // The follower goes on until the last of them has ended, at 6 ms.
+    // The follower continues until the last worker has ended, at 6 ms.
     assert!(played.result.elapsed_ns >= 6_000_000);
     let ticked: u64 = played.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
     assert_eq!(ticked, played.result.operations.iter().map(|o| o.committed).sum::<u64>());
@@ -73,7 +73,7 @@ fn late_arrivals_are_started_late_or_unserved() {
     let load = Load::Open { rate: 1_000.0, arrivals: Arrivals::Constant };
     let played = play(&trial(1, load, Until::Time { ms: 20 }), &script).expect("plays");
     let first = &played.result.operations[0];
-    // Starts at 1, 3, …, 19 ms: ten of the twenty that are due.
+    // Starts at 1, 3, …, 19 ms: ten of the twenty due times.
     assert_eq!((first.committed, first.unserved), (10, 10));
     let lag = first.timers.get("lag").and_then(Histogram::max);
     assert!(lag.is_some_and(|ns| (9_000_000..9_010_000).contains(&ns)), "{lag:?}");
