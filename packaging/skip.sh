@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Sourced by the scripts that build and try packages.
+# Sourced by the scripts that build and test packages.
 
-# skip WHAT REASON: one line for what cannot be done here. With LITELAB_NO_SKIP=1 it is a failure, unless LITELAB_MAY_SKIP, a
-# list separated by commas, has a prefix of WHAT.
+# skip WHAT REASON: prints that WHAT is impossible here. With LITELAB_NO_SKIP=1 this is a failure, unless an entry of
+# LITELAB_MAY_SKIP, a list separated by commas, is a prefix of WHAT.
 skip() {
     echo "skipped: $1: $2"
     [ "${LITELAB_NO_SKIP:-}" = 1 ] || return 0

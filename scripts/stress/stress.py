@@ -1,7 +1,7 @@
-"""What the scripts of this folder share: arguments, a folder, commands with a deadline, leftover processes, a tally.
+"""Common parts of the scripts in this folder: arguments, folders, commands with a deadline, leftover processes, counts.
 
-Linux only. Every process that a command starts, however it detaches itself, stays a descendant of the script, which
-adopts orphans (PR_SET_CHILD_SUBREAPER, prctl(2)); so all are found in /proc, and no other process is ever signalled.
+Linux only. Every process that a command starts stays a descendant of the script even if it detaches itself, because the
+script adopts orphans (PR_SET_CHILD_SUBREAPER, prctl(2)). So all are found in /proc, and no other process is signalled.
 
 The environment variable LITELAB names the command under test (default: target/release/litelab). The exit code of a
 script is 1 if any check failed; its last line is its row of the table of `run`.
@@ -59,7 +59,7 @@ role.writers = { run = "insert", workers = 2, count = 50 }
 
 
 def processes():
-    """Parent, state and command line of every process."""
+    """Returns parent, state and command line of every process."""
     found = {}
     for number in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -71,7 +71,7 @@ def processes():
 
 
 def descendants(of=None):
-    """Command lines of the living descendants of a process (this one), by number; zombies are left out."""
+    """Returns the command lines of the living descendants of a process, by number, without zombies; default: this."""
     found, tree, level = processes(), {}, {of or os.getpid()}
     while level:
         level = {number for number, (parent, _, _) in found.items() if parent in level}
@@ -87,7 +87,7 @@ def kill(numbers):
 
 @dataclass
 class Ended:
-    """How a command ended; a negative code is the signal that killed it."""
+    """Result of a command. A negative code is the signal that killed it."""
 
     code: int
     out: str
@@ -100,7 +100,7 @@ class Ended:
 
 
 class Command:
-    """A running litelab. Its output goes to files, so that a descendant that holds them open delays nothing."""
+    """A running litelab. Its output goes to files, so that a descendant that keeps them open causes no delay."""
 
     def __init__(self, arguments, cwd, limits=None, environment=None):
         self.out, self.err, self.begun = tempfile.TemporaryFile(), tempfile.TemporaryFile(), time.monotonic()
@@ -130,7 +130,7 @@ class Command:
 
 @dataclass
 class Examined:
-    """What a run file holds."""
+    """Contents of a run file."""
 
     problems: list
     trials: dict = field(default_factory=dict)
@@ -170,7 +170,7 @@ def examine(file):
 
 
 class Work:
-    """A script at work: its arguments, its folder below litelab-runs (removed at the end), and its tally."""
+    """A running script: its arguments, its folder below litelab-runs (removed at the end), and its counts."""
 
     def __init__(self, name, description, count, unit):
         parser = argparse.ArgumentParser(prog=f"scripts/stress/{name}", description=description,
@@ -211,13 +211,13 @@ class Work:
             sys.exit(1 if wrong else 0)
 
     def cases(self, count=None):
-        """Numbers of cases, each with a random generator of its own."""
+        """Yields the numbers of cases, each with its own random generator."""
         one = self.arguments.case
         for case in range(count or self.arguments.count) if one is None else [one]:
             yield case, random.Random(f"{self.arguments.seed}/{case}")
 
     def fresh(self, case):
-        """An empty folder for a case, removed by `drop`."""
+        """Creates an empty folder for a case, which `drop` removes."""
         folder = self.folder / str(case)
         folder.mkdir()
         return folder
@@ -232,13 +232,13 @@ class Work:
         return Command(arguments, cwd, **more)
 
     def run(self, case, *arguments, cwd, codes, deadline=60, **more):
-        """Runs litelab to its end, and checks what must hold of every command."""
+        """Runs litelab to its end, and checks the conditions that hold for every command."""
         ended = self.start(*arguments, cwd=cwd, **more).end(deadline)
         self.check(case, ended, codes, " ".join(str(a) for a in arguments[:2]))
         return ended
 
     def check(self, case, ended, codes, what):
-        """The exit code, no panic, an end before the deadline, no endless line, nothing that a terminal would obey."""
+        """Checks the exit code, and that there is no panic, hang, endless line or control sequence."""
         if ended.hung:
             self.wrong(case, "hang", f"{what}: no end after {ended.seconds:.0f} s")
         elif ended.code not in codes:
@@ -253,7 +253,7 @@ class Work:
                 self.wrong(case, "long line", f"{what}: {stream} has a line of {longest} characters")
 
     def one_line(self, case, ended, what):
-        """A refusal is one line, which begins with `error:`."""
+        """Checks that a refusal is one line that begins with `error:`."""
         lines = [line for line in ended.err.splitlines() if line.strip()]
         if not ended.hung and (len(lines) != 1 or not lines[0].startswith("error:")):
             self.wrong(case, "not one line", f"{what}: exit {ended.code}: {ended.says()}")
@@ -269,13 +269,13 @@ class Work:
             self.counts[name] += number
 
     def left(self, case, folder, expected=()):
-        """Whatever lies in a folder (a hidden file, too) and is not expected there is wrong."""
+        """Reports every file in a folder that is not expected there, including hidden ones."""
         names = {path.name for path in folder.iterdir()} if folder.exists() else set()
         if more := sorted(names - set(expected)):
             self.wrong(case, "left behind", f"in {folder.relative_to(self.folder)}: {', '.join(more)}")
 
     def gone(self, case, seconds=5, but=()):
-        """Waits until no process is left but those named; the others are wrong, and killed."""
+        """Waits until no other process than `but` is left. Kills and reports the remaining ones."""
         deadline = time.monotonic() + seconds
         while living := {n: line for n, line in descendants().items() if n not in but}:
             if time.monotonic() > deadline:
@@ -289,7 +289,7 @@ class Work:
                     os.waitpid(number, os.WNOHANG)
 
     def mount(self, folder, *arguments):
-        """Mounts on a folder; why that is not possible, or an empty text."""
+        """Mounts on a folder. Returns the reason why this is impossible, or an empty text."""
         folder.mkdir(exist_ok=True)
         done = subprocess.run(["mount", *arguments, folder], capture_output=True, text=True)
         if done.returncode == 0:
@@ -301,13 +301,13 @@ class Work:
         subprocess.run(["umount", folder], check=True)
 
     def skipped(self, what):
-        """Says what cannot be tried here, and why."""
+        """Prints what cannot be tested here, and the reason."""
         self.count("skipped")
         print(f"skipped: {self.name}: {what}", flush=True)
 
 
 def digest(path):
-    """Hash, size, time of change and inode of a file; none where it is not there."""
+    """Returns hash, size, time of change and inode of a file; None if it does not exist."""
     with contextlib.suppress(FileNotFoundError):
         stat = path.stat()
         return hashlib.sha256(path.read_bytes()).hexdigest(), stat.st_size, stat.st_mtime_ns, stat.st_ino

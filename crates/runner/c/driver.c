@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* BEGIN DEFERRED, BEGIN IMMEDIATE, BEGIN EXCLUSIVE, COMMIT: the first three are the kinds that litelab_c_begin takes. */
+/* BEGIN DEFERRED, BEGIN IMMEDIATE, BEGIN EXCLUSIVE, COMMIT: the first three are the kinds that litelab_c_begin
+ * takes. */
 enum { COMMIT = 3, BRACKETS = 4 };
 static const char *const bracket_sql[BRACKETS] = {"BEGIN DEFERRED", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", "COMMIT"};
 
@@ -41,8 +42,8 @@ typedef struct Rows {
     int columns;
 } Rows;
 
-/* Opens a file or URI for reading and writing, and creates it if it is absent. One thread at a time may use the connection.
- * The caller closes `*connection` after an error, too; it is NULL if it could not be allocated. */
+/* Opens a file or URI for reading and writing, and creates it if it is absent. One thread at a time may use the
+ * connection. The caller closes `*connection` after an error, too; it is NULL if it could not be allocated. */
 int litelab_c_open(const char *name, Connection **connection) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     *connection = calloc(1, sizeof **connection);
@@ -63,7 +64,8 @@ const char *litelab_c_message(const Connection *connection) {
     return sqlite3_errmsg(connection ? connection->db : NULL);
 }
 
-/* Compiles one statement. `often` is true if it will be executed more than once. `*statement` is NULL for an empty text. */
+/* Compiles one statement. `often` is true if it will be executed more than once. `*statement` is NULL for an empty
+ * text. */
 int litelab_c_prepare(Connection *connection, const char *sql, int often, sqlite3_stmt **statement) {
     return sqlite3_prepare_v3(connection->db, sql, -1, often ? SQLITE_PREPARE_PERSISTENT : 0, statement, NULL);
 }
@@ -115,8 +117,8 @@ static int bind(sqlite3_stmt *statement, int at, const Value *value) {
     }
 }
 
-/* Binds all parameters and takes the first step. Returns SQLITE_ROW, SQLITE_DONE or an error. Texts that are not volatile
- * must remain valid until the statement is reset. */
+/* Binds all parameters and takes the first step. Returns SQLITE_ROW, SQLITE_DONE or an error. Texts that are not
+ * volatile must remain valid until the statement is reset. */
 int litelab_c_execute(sqlite3_stmt *statement, const Value *values, int count) {
     for (int i = 0; i < count; i++) {
         int code = bind(statement, i + 1, &values[i]);
@@ -130,7 +132,8 @@ int litelab_c_step(sqlite3_stmt *statement) {
     return sqlite3_step(statement);
 }
 
-/* Resets the statement. Under autocommit this commits the changes of a statement that is reset after a row, which can fail. */
+/* Resets the statement. Under autocommit this commits the changes of a statement that is reset after a row, which
+ * can fail. */
 int litelab_c_reset(sqlite3_stmt *statement) {
     return sqlite3_reset(statement);
 }
@@ -139,7 +142,8 @@ int litelab_c_reset(sqlite3_stmt *statement) {
 int litelab_c_run(Connection *connection, sqlite3_stmt *statement, const Value *values, int count, int64_t *changed) {
     sqlite3_int64 before = sqlite3_total_changes64(connection->db);
     int code = litelab_c_execute(statement, values, count), end = sqlite3_reset(statement);
-    /* sqlite3_changes64 keeps its value over a statement that counts no changes, such as DDL, so the total must differ. */
+    /* sqlite3_changes64 keeps its value over a statement that counts no changes, such as DDL, so the total must
+     * differ. */
     *changed = sqlite3_total_changes64(connection->db) == before ? 0 : sqlite3_changes64(connection->db);
     return code == SQLITE_DONE ? end : code;
 }
@@ -181,8 +185,8 @@ static int keep(Value *row, int columns) {
     return code;
 }
 
-/* Fetches the current row and all later rows. `rows` must be empty with `columns` set. The caller frees it after an error,
- * too. */
+/* Fetches the current row and all later rows. `rows` must be empty with `columns` set. The caller frees it after an
+ * error, too. */
 int litelab_c_fetch_all(sqlite3_stmt *statement, Rows *rows) {
     size_t columns = (size_t)rows->columns, capacity = 0;
     int code;
