@@ -94,8 +94,9 @@ fmt:
 	cargo fmt --all
 	for runner in $(OWN_LOCK); do (cd runners/$$runner && cargo fmt) || exit 1; done
 
-# `make test` runs the same lints, because clippy-driver compiles the tests.
+# `make test` runs the same lints of Rust, because clippy-driver compiles the tests.
 lint: check-format
+	scripts/lint-words
 	cargo clippy --workspace --all-targets --locked --features servers -- -D warnings
 	scripts/test-runners rust --no-run
 

@@ -30,7 +30,7 @@ type Trial struct {
 }
 
 type Sharing struct {
-	Kind        string `json:"kind"` // own-connection, shared, pool, app-lock, split
+	Kind        string `json:"kind"` // own-connection, one-connection, pool, app-lock, writer-readers
 	Connections int    `json:"connections"`
 	Readers     int    `json:"readers"`
 }

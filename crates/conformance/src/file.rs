@@ -1,4 +1,4 @@
-//! Sharing of the suite itself to the database file, after the runner has closed it or while the runner must wait.
+//! Access of the suite itself to the database file, after the runner has closed it or while the runner must wait.
 
 use std::path::Path;
 use std::time::Duration;

@@ -81,7 +81,7 @@ impl Denied {
     }
 }
 
-/// Denies sharing to other files to a connection for litelab's own SQL. Settings remain allowed.
+/// Denies access to other files to a connection for litelab's own SQL. Settings remain allowed.
 ///
 /// # Errors
 /// SQLite documents none.

@@ -53,7 +53,7 @@ pub struct MeasuredChild {
 }
 
 impl MeasuredChild {
-    /// Takes ownership of a child that has not been reaped. Take its pipes before, or sharing them through
+    /// Takes ownership of a child that has not been reaped. Take its pipes before, or access them through
     /// [`MeasuredChild::pipes`].
     #[must_use]
     pub fn new(child: Child) -> Self {

@@ -2,7 +2,7 @@
 //! language.
 //!
 //! It is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014) with random
-//! sharing: the state of SplitMix64 is `key + n * GAMMA`, so its n-th output does not depend on the earlier ones. A word
+//! access: the state of SplitMix64 is `key + n * GAMMA`, so its n-th output does not depend on the earlier ones. A word
 //! takes two 64-bit multiplications, which every language here has or can build from 32-bit ones.
 
 /// SplitMix64's increment, the odd number nearest to 2^64 / φ.

@@ -352,7 +352,7 @@ impl fmt::Display for Sharing {
     }
 }
 
-/// Limit of the connections of a pool or of split readers: each has its own page cache and file handles.
+/// Limit of the connections of a pool or of separate readers: each has its own page cache and file handles.
 const MAX_CONNECTIONS: u32 = 1024;
 
 impl FromStr for Sharing {

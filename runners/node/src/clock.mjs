@@ -8,7 +8,7 @@ const SLICE = 10e6;
 /** Never written, so that a wait for it lasts until its timeout. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
-/** Rounds this thread. */
+/** Blocks this thread. */
 export function block(ms) {
     if (ms > 0) Atomics.wait(nothing, 0, 0, ms);
 }

@@ -48,7 +48,7 @@ export const FAILED = -2;
  * @typedef {object} Driver
  * @property {string} version Version of the library.
  * @property {string[]} executors
- * @property {string[]} [sharings] Supported sharings, if not all.
+ * @property {string[]} [sharings] Supported kinds of sharing, if not all.
  * @property {object} [interface] Interface offered in place of SQL.
  * @property {string[]} options Names of its own options that a trial may set.
  * @property {'bigint' | 'number'} integers Type in which constant and yielded integers are bound.

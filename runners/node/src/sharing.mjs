@@ -43,7 +43,7 @@ export const own = ({ kind }) => kind === 'own-connection' || kind === 'app-lock
 export const waits = (sharing, { writes }) => !own(sharing) || (sharing.kind === 'app-lock' && writes);
 
 /**
- * A worker's sharing to connections: the gate to pass, or null, and the connection behind each of its places.
+ * A worker's access to connections: the gate to pass, or null, and the connection behind each of its places.
  *
  * @typedef {{ gate: { take: () => number | Promise<number>, give: (place: number) => void } | null,
  *             sessions: import('./driver.mjs').Session[] }} Way
@@ -66,7 +66,7 @@ export function gates(sharing, gate) {
 const same = (way) => ({ write: way, read: way });
 
 /**
- * Returns a worker's sharing to connections, for transactions that write and for others.
+ * Returns a worker's access to connections, for transactions that write and for others.
  *
  * @param {object | null} shared result of `gates` for this database
  * @param {object} writeLock the gate of the process for `app-lock`
@@ -83,7 +83,7 @@ export function ways(sharing, shared, writeLock, sessions) {
 }
 
 /**
- * Returns the sharing to the one shared connection if its workers need no lock, otherwise null.
+ * Returns the access to the one shared connection if its workers need no lock, otherwise null.
  *
  * No lock is needed if every transaction of the trial is one statement under autocommit, so that transactions cannot
  * interleave, and the library accepts concurrent calls. An application then issues calls as they arrive, and the

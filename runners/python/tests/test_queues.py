@@ -7,7 +7,7 @@ from pathlib import Path
 from . import runs
 from .runs import Outcome, param, query, role, statement, transaction, trial
 
-# Driver, its sharings, and SQL for the number of tasks that are not completed.
+# Driver, its kinds of sharing, and SQL for the number of tasks that are not completed.
 QUEUES = {
     "litequeue": (["own-connection", "one-connection"], "SELECT count(*) FROM Queue WHERE status <> 2"),
     "persist-queue": (["one-connection"], "SELECT count(*) FROM ack_queue_default WHERE status <> 5"),

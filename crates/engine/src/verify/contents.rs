@@ -21,7 +21,7 @@ const INTEGRITY_BYTES: u64 = 256 << 20;
 /// Whether a value satisfies a range of expected values.
 type Keeps = fn(f64, &RangeInclusive<f64>) -> bool;
 
-/// Sharing to a trial's databases by litelab's own connections, after the runner has ended.
+/// Access to a trial's databases by litelab's own connections, after the runner has ended.
 pub trait Contents {
     /// Number of databases.
     fn databases(&self) -> usize;

@@ -25,9 +25,9 @@ pub struct Filesystem {
     pub total_bytes: Option<u64>,
     /// Free space available to this user, in bytes.
     pub free_bytes: Option<u64>,
-    /// Round size in bytes.
+    /// Block size in bytes.
     pub block_bytes: Option<u64>,
-    /// Whether files can be copied by sharing their rounds; `None` if the test failed.
+    /// Whether files can be copied by sharing their blocks; `None` if the test failed.
     pub reflink: Option<bool>,
 }
 

@@ -1,10 +1,10 @@
-//! Copies that share rounds with the original (`FICLONE`: btrfs, XFS, bcachefs, newer ZFS and others).
+//! Copies that share blocks with the original (`FICLONE`: btrfs, XFS, bcachefs, newer ZFS and others).
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Makes `to` share all rounds of `from`. Fails with `Unsupported` if the file system or the operating system does not
+/// Makes `to` share all blocks of `from`. Fails with `Unsupported` if the file system or the operating system does not
 /// support it, and then leaves `to` unchanged.
 ///
 /// # Errors

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Durations of both kinds of write of [`crate::environment::FsyncProbe`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncDistribution {
-    /// Writes that overwrite a round within the file.
+    /// Writes that overwrite a block within the file.
     pub overwrite: SyncQuantiles,
-    /// Writes that append a round.
+    /// Writes that append a block.
     pub append: SyncQuantiles,
 }
 

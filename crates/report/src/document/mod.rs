@@ -43,7 +43,7 @@ use crate::style::Tone;
 /// A sequence of elements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Rounds from top to bottom.
+    /// Elements from top to bottom.
     pub elements: Vec<Element>,
 }
 

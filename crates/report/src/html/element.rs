@@ -1,4 +1,4 @@
-//! Rounds of a document as HTML.
+//! Elements of a document as HTML.
 
 use maud::{Markup, html};
 

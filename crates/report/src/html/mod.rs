@@ -7,7 +7,7 @@
 //! | `answer`, `falsify` | the first screen: the answer, and what would contradict it |
 //! | `section`, `variants` | a scenario: tables, charts, settings, the command that repeats it |
 //! | `figure` | charts of a scenario |
-//! | `round` | rounds of a document as HTML |
+//! | `element` | elements of a document as HTML |
 //! | `shell` | the page around it: policy, style, script |
 //!
 //! The page's policy allows only its own style and script, each by its hash. Its markup has no `style` attributes and

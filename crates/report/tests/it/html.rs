@@ -32,7 +32,7 @@ fn words(page: &str) -> String {
     let mut out = String::new();
     for part in body.split('<') {
         let (tag, text) = part.split_once('>').unwrap_or(("", part));
-        // A round element ends a word, an inline element does not.
+        // A block element ends a word, an inline element does not.
         let name = tag.trim_start_matches('/').split(' ').next().unwrap();
         out.push_str(if ["a", "b", "i", "code", "span"].contains(&name) { "" } else { " " });
         out.push_str(&text.replace('\u{a0}', " "));

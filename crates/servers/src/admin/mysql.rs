@@ -46,7 +46,7 @@ fn refusal(host: &str, error: Error) -> ServersError {
     };
     let (host, why) = (host.to_owned(), one_line(&said.message));
     match said.code {
-        // ER_DBACCESS_DENIED_ERROR, ER_SHARING_DENIED_ERROR, ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED
+        // ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR, ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED
         1044 | 1045 | 1049 | 1130 | 1698 => ServersError::Refused { host, why },
         // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
         1040 | 1203 | 1226 => ServersError::TooManyConnections { host, why },

@@ -99,7 +99,7 @@ impl Instance {
                     let count = self.state.nodes[node].ports.len();
                     self.state.nodes[node].ports = ports::free(count, None)?;
                 }
-                // Children of a killed PostgreSQL release the round when they notice its end.
+                // Children of a killed PostgreSQL release the shared memory block when they notice its end.
                 Err(_) if said.contains("pre-existing shared memory block") && Instant::now() < deadline => {
                     self.reap(node);
                     std::thread::sleep(POLL);

@@ -18,7 +18,7 @@ use self::session::Apalis;
 
 /// Creates the driver.
 pub fn driver() -> Driver {
-    // It supports only two sharings: every operation writes, so that separate readers would have no work, and the
+    // It supports only two kinds of sharing: every operation writes, so that separate readers would have no work, and the
     // library's own pool replaces that of the harness. Each worker waits for its calls in a runtime of its own, so that
     // it runs in threads.
     let apalis =
