@@ -116,8 +116,8 @@ fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
     sqlite && plan.variants.iter().all(|variant| driver.executors.contains(&variant.trial.executor))
 }
 
-/// Reduces the operations of a variant to those that the hand-written loop runs in about `longest` seconds, estimated from
-/// a fiftieth of them.
+/// Reduces the operations of a variant to those that the hand-written loop runs in about `longest` seconds, estimated
+/// from a fiftieth of them.
 fn shorten(
     variant: &mut Variant,
     longest: f64,

@@ -1,7 +1,8 @@
-//! Compilation of every statement of the variants on SQLite before a run, on an empty database with the variant's schema.
+//! Compilation of every statement of the variants on SQLite before a run, on an empty database with the variant's
+//! schema.
 //!
-//! Compilation finds mistakes with their position, and shows which transactions write. Statements of a server's variants
-//! are compiled by that server once it runs ([`crate::servers`]).
+//! Compilation finds mistakes with their position, and shows which transactions write. Statements of a server's
+//! variants are compiled by that server once it runs ([`crate::servers`]).
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -49,8 +49,8 @@ impl Ready {
         Self::of(plan, with, |plan| describe(plan, with))
     }
 
-    /// Like [`Ready::check`], for the plan of a run file. Skipped variants stay skipped, because additional variants would
-    /// widen every interval of their scenario.
+    /// Like [`Ready::check`], for the plan of a run file. Skipped variants stay skipped, because additional variants
+    /// would widen every interval of their scenario.
     ///
     /// # Errors
     /// Those of [`Ready::check`].
@@ -107,8 +107,8 @@ pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap
     Ok(descriptions)
 }
 
-/// Checks each variant of a plan against its driver as a run does, and marks variants that would be skipped. Returns the names
-/// of the runners that a run would build first, whose variants are not checked.
+/// Checks each variant of a plan against its driver as a run does, and marks variants that would be skipped. Returns
+/// the names of the runners that a run would build first, whose variants are not checked.
 ///
 /// # Errors
 /// A driver that no runner has, or that does not support its variant.
@@ -133,8 +133,8 @@ pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<Strin
     Ok(descriptions)
 }
 
-/// Queries every runner the plan needs, and checks that each driver supports its variants. Variants whose runner or driver is
-/// missing are skipped, so that a missing toolchain does not block the other variants.
+/// Queries every runner the plan needs, and checks that each driver supports its variants. Variants whose runner or
+/// driver is missing are skipped, so that a missing toolchain does not block the other variants.
 fn examine(
     plan: &mut Plan,
     runners: &Runners,

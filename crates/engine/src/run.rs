@@ -1,5 +1,5 @@
-//! Execution of a run: in turns of one round per scenario, each round one trial per variant in random order, stored as it
-//! ends.
+//! Execution of a run: in turns of one round per scenario, each round one trial per variant in random order, stored as
+//! it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -328,8 +328,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs one further trial of each variant for its call stacks; a variant with a search runs at the rate in `rates`, or at
-    /// the first one.
+    /// Runs one further trial of each variant for its call stacks; a variant with a search runs at the rate in `rates`,
+    /// or at the first one.
     fn sample(
         &mut self,
         perf: &mut Perf,

@@ -358,8 +358,8 @@ impl Runner {
     }
 }
 
-/// Checks that a driver supports all requirements of a variant. Sets `writes` of transactions that invoke operations of the
-/// driver's interface.
+/// Checks that a driver supports all requirements of a variant. Sets `writes` of transactions that invoke operations of
+/// the driver's interface.
 ///
 /// # Errors
 /// The first unsupported requirement, with the supported alternatives.

@@ -145,7 +145,8 @@ pub fn remove_stale(directory: &Path) {
 
 /// Whether a folder is abandoned; the result holds the folder's lock if it has a lock file.
 fn left(folder: &Path) -> Option<Option<Lock>> {
-    // An empty one is left by a kill before it had its lock, or its owner is about to take that, and then makes another.
+    // An empty one is left by a kill before it had its lock, or its owner is about to take that, and then makes
+    // another.
     if std::fs::remove_dir(folder).is_ok() {
         return None;
     }

@@ -71,7 +71,8 @@ pub fn main(runner: &str, drivers: impl IntoIterator<Item = Driver>) -> ExitCode
     run_verb(runner, std::env::args().nth(1).as_deref(), drivers)
 }
 
-/// Runs a verb of the protocol (`describe`, `run` or `inspect`) on standard input and output, with these drivers and `noop`.
+/// Runs a verb of the protocol (`describe`, `run` or `inspect`) on standard input and output, with these drivers and
+/// `noop`.
 pub fn run_verb(runner: &str, verb: Option<&str>, drivers: impl IntoIterator<Item = Driver>) -> ExitCode {
     let drivers: Vec<Driver> = drivers.into_iter().chain([Driver::noop()]).collect();
     let input = &mut std::io::stdin().lock();

@@ -28,7 +28,8 @@ pub struct RunFiles {
     /// Skip the measurement of the harness's own cost
     #[arg(long)]
     no_calibration: bool,
-    /// After the last round, run every variant once more under `perf`; the report then has a flame graph of its CPU time
+    /// After the last round, run every variant once more under `perf`; the report then has a flame graph of its CPU
+    /// time
     #[arg(long)]
     pub flame: bool,
 }

@@ -8,12 +8,12 @@ pub const SIDE: &str = "side";
 
 /// A plan that runs variants of `base` and of `head` in the same rounds.
 ///
-/// Each pair becomes a scenario with `base`'s variant, the baseline, and `head`'s variant; `None` in the place of `base`'s variant
-/// leaves `head`'s alone. Pairs with an index that its plan does not have are omitted. Scenarios and variants are in the
-/// order of the pairs.
+/// Each pair becomes a scenario with `base`'s variant, the baseline, and `head`'s variant; `None` in the place of
+/// `base`'s variant leaves `head`'s alone. Pairs with an index that its plan does not have are omitted. Scenarios and
+/// variants are in the order of the pairs.
 ///
-/// Claims and findings refer to other variants and are dropped. The reasons for skipped variants are dropped, too, because the
-/// new run checks again which variants can run.
+/// Claims and findings refer to other variants and are dropped. The reasons for skipped variants are dropped, too,
+/// because the new run checks again which variants can run.
 #[must_use]
 pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], rounds: u32) -> Plan {
     let mut plan = Plan {

@@ -2,8 +2,8 @@
 //! performs no input or output other than reading these files.
 //!
 //! A study names workloads and profiles by file. [`library`] finds and parses them; [`resolve`] applies all
-//! inheritance, defaults, variables and expressions. The resulting [`Plan`] defines every variant completely. An error is
-//! one [`ModelError`]: a line with the problem, its position and the remedy.
+//! inheritance, defaults, variables and expressions. The resulting [`Plan`] defines every variant completely. An error
+//! is one [`ModelError`]: a line with the problem, its position and the remedy.
 
 pub mod by_dialect;
 pub mod claim;

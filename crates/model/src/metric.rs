@@ -89,12 +89,13 @@ pub enum Measure {
     WalRestarts,
     /// Share of time during which the event loop was busy.
     Utilization,
-    /// Sum of a timer in nanoseconds per committed transaction. The metric names the timer in the place of a transaction.
+    /// Sum of a timer in nanoseconds per committed transaction. The metric names the timer in the place of a
+    /// transaction.
     TimerTime,
     /// Number of values of that timer per committed transaction.
     TimerCalls,
-    /// A number that the driver or the engine names, as the metric does in the place of a transaction. The name's suffix
-    /// is the unit: `_ns`, `_bytes`, `_share`, otherwise a count.
+    /// A number that the driver or the engine names, as the metric does in the place of a transaction. The name's
+    /// suffix is the unit: `_ns`, `_bytes`, `_share`, otherwise a count.
     Gauge,
     /// Longest time without a commit of any worker, in nanoseconds.
     Stall,

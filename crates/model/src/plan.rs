@@ -1,5 +1,5 @@
-//! Plans: resolved studies, whose variants have no defaults, inheritance or expressions. A run stores its plan, which is
-//! sufficient to repeat the run.
+//! Plans: resolved studies, whose variants have no defaults, inheritance or expressions. A run stores its plan, which
+//! is sufficient to repeat the run.
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Transaction, Trial};
@@ -134,8 +134,8 @@ pub struct Variant {
     pub skipped: Option<String>,
 }
 
-/// Default of [`Variant::failed_at_most`]. An exhausted retry or a lock timeout fails a transaction occasionally; with more
-/// failures, throughput and latency describe only the remaining transactions.
+/// Default of [`Variant::failed_at_most`]. An exhausted retry or a lock timeout fails a transaction occasionally; with
+/// more failures, throughput and latency describe only the remaining transactions.
 pub(crate) fn failed_at_most() -> f64 {
     0.01
 }
@@ -234,8 +234,8 @@ pub enum FindingValuePlan {
 }
 
 impl Variant {
-    /// Values of the variant in the dimensions of its scenario, such as `profile=wal-full sharing=pool(4)`; `only` without
-    /// dimensions.
+    /// Values of the variant in the dimensions of its scenario, such as `profile=wal-full sharing=pool(4)`; `only`
+    /// without dimensions.
     #[must_use]
     pub fn label(&self) -> String {
         if self.dimensions.is_empty() {
@@ -264,8 +264,8 @@ impl Plan {
         self.scenarios.get(variant.scenario).filter(|_| variant.skipped.is_none()).map_or(0, |s| s.rounds)
     }
 
-    /// Minimum number of rounds for which a scenario's comparisons, and claims about its variants, have an interval at the
-    /// level shared by all ratios; 0 if the scenario has neither.
+    /// Minimum number of rounds for which a scenario's comparisons, and claims about its variants, have an interval at
+    /// the level shared by all ratios; 0 if the scenario has neither.
     #[must_use]
     pub fn least_blocks(&self, scenario: usize) -> u32 {
         let mine = |index: usize| self.variants.get(index).is_some_and(|variant| variant.scenario == scenario);

@@ -357,8 +357,8 @@ const MAX_CONNECTIONS: u32 = 1024;
 
 impl FromStr for Sharing {
     type Err = String;
-    /// Accepts `own-connection`, `one-connection`, `app-lock`, `pool(4)`, `writer-readers` (one reading connection) or `writer-readers(4)`, and
-    /// `group-commit` in the forms of `writer-readers`.
+    /// Accepts `own-connection`, `one-connection`, `app-lock`, `pool(4)`, `writer-readers` (one reading connection) or
+    /// `writer-readers(4)`, and `group-commit` in the forms of `writer-readers`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, number) = match text.split_once('(') {
             None => (text.trim(), None),

@@ -82,8 +82,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Number of rare events and of transactions in which they could happen: for failures, empty ends, errors and served
-    /// arrivals. `None` for any other metric, and without transactions.
+    /// Number of rare events and of transactions in which they could happen: for failures, empty ends, errors and
+    /// served arrivals. `None` for any other metric, and without transactions.
     #[must_use]
     pub fn events(&self, metric: &Metric) -> Option<(u64, u64)> {
         let operations = || operations(&self.measurement.result, metric.transaction.as_deref());

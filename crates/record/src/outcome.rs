@@ -103,8 +103,8 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ns: Option<u64>,
     /// Observations by name, with units as in [`TrialResult::gauges`]. Of a killed node: `killed_ns` and `started_ns`,
-    /// the times of its kill and restart since `go`; `rejoin_ns`, from the restart until it had rejoined its server (in a
-    /// cluster, synced); `lost`, the largest number of acknowledged transactions that a node lacked, including the
+    /// the times of its kill and restart since `go`; `rejoin_ns`, from the restart until it had rejoined its server (in
+    /// a cluster, synced); `lost`, the largest number of acknowledged transactions that a node lacked, including the
     /// restarted one, if an invariant requires the committed count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gauges: BTreeMap<String, f64>,

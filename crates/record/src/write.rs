@@ -278,8 +278,8 @@ fn exists(path: &Path) -> RecordError {
     RecordError::BadInput(format!("{}: this file exists; choose another name, or --resume it", path.display()))
 }
 
-/// Makes a file with this content, all at once: it has no name before it is whole and on the disk. An empty file of that name
-/// is replaced.
+/// Makes a file with this content, all at once: it has no name before it is whole and on the disk. An empty file of
+/// that name is replaced.
 fn publish(content: &[u8], path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {

@@ -5,8 +5,8 @@ use crate::{Confidence, Estimate, PairedRatio, StatsError, proportion};
 /// Result of one variant run twice in each round, analysed as a whole and as many small experiments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aa {
-    /// Ratio of the twin to the variant over all rounds. Its spread determines the effects that the host can show, and its
-    /// interval contains 1 unless the host favours one of two identical variants.
+    /// Ratio of the twin to the variant over all rounds. Its spread determines the effects that the host can show, and
+    /// its interval contains 1 unless the host favours one of two identical variants.
     pub overall: PairedRatio,
     /// Number of experiments: disjoint groups of consecutive rounds, each analysed like a comparison of its own.
     pub experiments: u32,
@@ -17,7 +17,8 @@ pub struct Aa {
 }
 
 impl Aa {
-    /// Analyses pairs of identical variants in experiments of `per` rounds each; remaining rounds belong to no experiment.
+    /// Analyses pairs of identical variants in experiments of `per` rounds each; remaining rounds belong to no
+    /// experiment.
     ///
     /// # Errors
     /// The errors of [`PairedRatio::from_blocks`], and [`StatsError::OutOfDomain`] if `per` is 0.

@@ -61,8 +61,8 @@ pub enum Reach {
 /// was not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Crossover {
-    /// Position from which the other variant stays ahead: [`CrossoverPosition::BeyondLast`] if it is not ahead at the last level,
-    /// [`CrossoverPosition::UpToFirst`] if it is ahead at all levels.
+    /// Position from which the other variant stays ahead: [`CrossoverPosition::BeyondLast`] if it is not ahead at the
+    /// last level, [`CrossoverPosition::UpToFirst`] if it is ahead at all levels.
     pub at: CrossoverPosition,
     /// Precision of `at`.
     pub reach: Reach,

@@ -120,9 +120,10 @@ impl PairedRatio {
     /// The ratio B/A of the event rates of two variants, from rounds `(a, b)` that ran both.
     ///
     /// The estimate is Mantel and Haenszel's with the rounds as strata: Σxᵢ / Σyᵢ with xᵢ = b·nₐ/(nₐ + n_b), yᵢ =
-    /// a·n_b/(nₐ + n_b) for `a` events in nₐ transactions against `b` in n_b. If the variants do not differ, both signs of
-    /// each xᵢ − yᵢ are equally likely, whatever the counts and however similar the transactions of a trial: the test
-    /// flips the signs of whole rounds (Fisher's randomisation test). Rounds without an event contribute no evidence.
+    /// a·n_b/(nₐ + n_b) for `a` events in nₐ transactions against `b` in n_b. If the variants do not differ, both signs
+    /// of each xᵢ − yᵢ are equally likely, whatever the counts and however similar the transactions of a trial: the
+    /// test flips the signs of whole rounds (Fisher's randomisation test). Rounds without an event contribute no
+    /// evidence.
     ///
     /// The interval is the inverted test: it omits the c smallest and c largest of the ratios of all subsets of rounds,
     /// c = ⌊α/2 · 2ᵐ⌋ (Hartigan, *JASA* 64, 1969, 1303). It is exact at equality, elsewhere to the extent that xᵢ −

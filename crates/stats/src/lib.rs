@@ -4,10 +4,10 @@
 //! method takes a seed or has a constant one. No input panics: numbers that cannot be analysed (not finite, not
 //! positive, too few, too many) result in a [`StatsError`] with the number and the reason.
 //!
-//! The unit of replication is the **round**: one trial of every variant, in random order. Two variants are compared through the
-//! log-ratio within each round ([`PairedRatio`]), because influences that vary between rounds (a neighbour's load, the
-//! clock frequency, the state of the disk) are then common to both variants and cancel. Two runs at different times have no
-//! rounds in common; [`UnpairedRatio`] compares them and cannot control for drift.
+//! The unit of replication is the **round**: one trial of every variant, in random order. Two variants are compared
+//! through the log-ratio within each round ([`PairedRatio`]), because influences that vary between rounds (a
+//! neighbour's load, the clock frequency, the state of the disk) are then common to both variants and cancel. Two runs
+//! at different times have no rounds in common; [`UnpairedRatio`] compares them and cannot control for drift.
 //!
 //! | question | item |
 //! |---|---|

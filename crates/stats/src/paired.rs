@@ -14,8 +14,8 @@ use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, Spread, Sta
 /// j, as a ratio. Its interval omits the k smallest and k largest Walsh averages, with k from the null distribution of
 /// Wilcoxon's signed-rank statistic (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, §3.2–3.3).
 ///
-/// Assumes independent rounds and differences symmetric about the true log-ratio; a random order of the variants within a
-/// round guarantees the symmetry if the variants do not differ. It makes no other assumption about the distribution.
+/// Assumes independent rounds and differences symmetric about the true log-ratio; a random order of the variants within
+/// a round guarantees the symmetry if the variants do not differ. It makes no other assumption about the distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PairedRatio {
     /// B/A. 1 means no difference; `n` counts rounds.

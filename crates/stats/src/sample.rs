@@ -41,8 +41,8 @@ pub(crate) fn sorted(sample: &[f64]) -> Vec<f64> {
     copy
 }
 
-/// ln(b / a) of two positive numbers. It is exactly antisymmetric, so that swapping the variants of a comparison gives the
-/// reciprocal ratio and the same p-value to the last bit.
+/// ln(b / a) of two positive numbers. It is exactly antisymmetric, so that swapping the variants of a comparison gives
+/// the reciprocal ratio and the same p-value to the last bit.
 pub(crate) fn log_ratio(a: f64, b: f64) -> f64 {
     let (small, large, sign) = if b >= a { (a, b, 1.0) } else { (b, a, -1.0) };
     let quotient = large / small;

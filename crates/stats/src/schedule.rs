@@ -8,14 +8,14 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 const DRAWS_PER_BLOCK: u128 = (1 << 32) + 1;
 const DRAWS_PER_STREAM: u128 = (1 << 80) + 1;
 
-/// Randomised complete rounds: every variant runs once per round, in an order that depends only on the seed, the stream and
-/// the number of the round. A resumed run continues with the same orders.
+/// Randomised complete rounds: every variant runs once per round, in an order that depends only on the seed, the stream
+/// and the number of the round. A resumed run continues with the same orders.
 ///
 /// Round b of stream s reads its own section of one PCG XSL RR 128/64 sequence (O'Neill 2014), which begins at draw
-/// s·(2⁸⁰ + 1) + b·(2³² + 1), and shuffles with Fisher and Yates. Two variants have their orders in pairs of rounds: the
-/// order of the first round is random, and the second round has the opposite one (AB BA or BA AB), so that whenever the
-/// run stops, both orders have occurred equally often, give or take one. An advantage of the second position (a warm
-/// cache, a dirty disk) therefore does not favour one variant. With more variants the balance is random.
+/// s·(2⁸⁰ + 1) + b·(2³² + 1), and shuffles with Fisher and Yates. Two variants have their orders in pairs of rounds:
+/// the order of the first round is random, and the second round has the opposite one (AB BA or BA AB), so that whenever
+/// the run stops, both orders have occurred equally often, give or take one. An advantage of the second position (a
+/// warm cache, a dirty disk) therefore does not favour one variant. With more variants the balance is random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     seed: u64,

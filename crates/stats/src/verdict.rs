@@ -14,8 +14,8 @@ pub enum Better {
     Lower,
 }
 
-/// The relative difference δ below which variants count as equivalent: ratios inside (1/(1 + δ), 1 + δ). It is a choice of
-/// the reader, not a statistic. From 10⁻⁹ to 100 (a factor of 101).
+/// The relative difference δ below which variants count as equivalent: ratios inside (1/(1 + δ), 1 + δ). It is a choice
+/// of the reader, not a statistic. From 10⁻⁹ to 100 (a factor of 101).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Tolerance(f64);

@@ -56,8 +56,8 @@ ON_LOOP = ["inline", "offload", "dedicated"]
 class Session:
     """One open connection. It may be used by different threads, but never by two at the same time."""
 
-    # Default kinds of sharing and executors of a driver. The executors are threads, and several processes with threads; those
-    # of `ON_LOOP` require that the driver can be called from any thread.
+    # Default kinds of sharing and executors of a driver. The executors are threads, and several processes with threads;
+    # those of `ON_LOOP` require that the driver can be called from any thread.
     sharings = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"]
     executors = ["threads", "processes"]
     # Interface offered in place of SQL.

@@ -2,11 +2,11 @@
 //! of the service time do not show the stall (coordinated omission).
 //!
 //! **Derivation.** Transactions are due every T and take s < T each, but one takes S and finds no backlog. Its response
-//! time is S. The j-th transaction after it is due j·T later, and ends when the stalled transaction and j more have run:
-//! its response time is S + j·s − j·T = S − j·(T − s), until the backlog is gone at j = (S − s)/(T − s). All others have
-//! the response time s. In descending order the response times are therefore S, S − (T − s), S − 2·(T − s), …, and of N
-//! transactions (1 − q)·N are above the quantile q, which is **S − (1 − q)·N·(T − s)** as long as at least that many
-//! were late.
+//! time is S. The j-th transaction after it is due j·T later, and ends when the stalled transaction and j more have
+//! run: its response time is S + j·s − j·T = S − j·(T − s), until the backlog is gone at j = (S − s)/(T − s). All
+//! others have the response time s. In descending order the response times are therefore S, S − (T − s), S − 2·(T − s),
+//! …, and of N transactions (1 − q)·N are above the quantile q, which is **S − (1 − q)·N·(T − s)** as long as at least
+//! that many were late.
 
 use crate::common;
 use std::path::Path;

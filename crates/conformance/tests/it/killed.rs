@@ -73,8 +73,8 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
     let folder = common::scratch();
     let file = options(folder.path()).file;
     let (mut rounds, mut kills) = (0, 0);
-    // Delays spread over the start, the trials and the commits of a run; the first kill comes when the file is seen, and the
-    // long delays are for a slow disk that has stored nothing yet.
+    // Delays spread over the start, the trials and the commits of a run; the first kill comes when the file is seen,
+    // and the long delays are for a slow disk that has stored nothing yet.
     for wait in [0, 60, 210, 137, 333, 171, 258, 419, 93, 1_500, 5_000, 15_000] {
         if wait > 1_000 && rounds > 0 {
             break;

@@ -16,8 +16,8 @@ use crate::runner::{Runners, check_support};
 use crate::scratch::Scratch;
 use crate::trial::{self, TrialContext};
 
-/// Cost of every built runner: `trials` short trials of a variant's work with the no-op driver, as before every run. The
-/// result omits runners without that driver. `begins` receives the name of each runner.
+/// Cost of every built runner: `trials` short trials of a variant's work with the no-op driver, as before every run.
+/// The result omits runners without that driver. `begins` receives the name of each runner.
 ///
 /// # Errors
 /// If the database cannot be prepared, or `stop` was set.

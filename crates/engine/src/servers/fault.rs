@@ -85,7 +85,8 @@ impl<'s> NodeFault<'s> {
         }
     }
 
-    /// Waits after the trial until the node has rejoined, and returns the gauges of [`Measurement::gauges`] but `lost`. Calls `keep_going` meanwhile; `false` aborts the restart.
+    /// Waits after the trial until the node has rejoined, and returns the gauges of [`Measurement::gauges`] but `lost`.
+    /// Calls `keep_going` meanwhile; `false` aborts the restart.
     ///
     /// # Errors
     /// If the node was not killed, or did not rejoin.

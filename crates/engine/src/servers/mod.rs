@@ -59,7 +59,8 @@ impl Servers {
         Self { targets, folder, directory: directory.to_path_buf(), urls, run, schemas }
     }
 
-    /// Starts or connects to the servers that the variants of a plan need. Variants whose server is not installed are skipped.
+    /// Starts or connects to the servers that the variants of a plan need. Variants whose server is not installed are
+    /// skipped.
     ///
     /// # Errors
     /// If a server cannot be started, or a server of the user cannot be reached.
@@ -134,8 +135,8 @@ impl Servers {
         format!("litelab_{}_{}", self.run, self.schemas.get())
     }
 
-    /// Applies a variant's server-wide settings and resets those of earlier variants. The settings of a user's server are only
-    /// compared.
+    /// Applies a variant's server-wide settings and resets those of earlier variants. The settings of a user's server
+    /// are only compared.
     ///
     /// # Errors
     /// The server's message, or the first difference.

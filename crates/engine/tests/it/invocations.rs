@@ -1,5 +1,6 @@
-//! Check of `CALL` statements before a run against the interface that the driver describes: a valid one has its `writes`
-//! derived, an invalid one is refused in one line with its position; a driver accepts either SQL or operations.
+//! Check of `CALL` statements before a run against the interface that the driver describes: a valid one has its
+//! `writes` derived, an invalid one is refused in one line with its position; a driver accepts either SQL or
+//! operations.
 
 use litelab_engine::compile::compile;
 use litelab_engine::runner::check_support;

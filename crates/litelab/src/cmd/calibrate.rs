@@ -35,7 +35,8 @@ pub struct Args {
     /// A third of the time, with less certain results
     #[arg(long)]
     quick: bool,
-    /// Duration of the A/A experiments (identical variants against each other), in seconds; default: 75, with --quick 20
+    /// Duration of the A/A experiments (identical variants against each other), in seconds; default: 75, with --quick
+    /// 20
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time: Option<u64>,
     /// Driver of the A/A experiments

@@ -1,5 +1,5 @@
-//! Call stacks of a variant, with the real runner and the installed `perf`; and a machine without it. The runner must be
-//! built (`litelab runners build rusqlite`). Where `perf` is missing or not permitted, that part is skipped with a
+//! Call stacks of a variant, with the real runner and the installed `perf`; and a machine without it. The runner must
+//! be built (`litelab runners build rusqlite`). Where `perf` is missing or not permitted, that part is skipped with a
 //! printed line.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]

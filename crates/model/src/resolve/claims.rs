@@ -77,8 +77,8 @@ pub(super) fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> 
         .transpose()
 }
 
-/// The plan's index of a variant of a scenario; `None` if the command line omits the scenario or replaces its drivers, or
-/// if `--quick` omits the variant.
+/// The plan's index of a variant of a scenario; `None` if the command line omits the scenario or replaces its drivers,
+/// or if `--quick` omits the variant.
 fn find(
     context: &Context<'_>,
     plan: &Plan,

@@ -11,8 +11,8 @@ use crate::plan::DataPlan;
 use crate::quantity::{Quantity, Scalar, Vars};
 use crate::workload::Workload;
 
-/// The schema and the data of a workload for SQLite, without a study. `name` is a built-in workload or a path, `schema` a
-/// alternative of its schema, `rows` stands in the place of `data.rows`, `vars` in the place of its own variables.
+/// The schema and the data of a workload for SQLite, without a study. `name` is a built-in workload or a path, `schema`
+/// an alternative of its schema, `rows` stands in the place of `data.rows`, `vars` in the place of its own variables.
 ///
 /// # Errors
 /// When there is no such workload, variant or variable, or when it has no rows.

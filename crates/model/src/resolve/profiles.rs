@@ -44,7 +44,8 @@ pub fn check(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Check
     Ok(Checked { settings: settings(profile, text, tried)?.finish(), retry: retry(profile, text, profile.dialect)? })
 }
 
-/// Checks the profile of a variant, in which the dimensions `pragma.NAME` and `setting.NAME` replace the profile's values.
+/// Checks the profile of a variant, in which the dimensions `pragma.NAME` and `setting.NAME` replace the profile's
+/// values.
 ///
 /// New settings come last. A profile without settings applies to every database.
 ///

@@ -91,8 +91,8 @@ pub struct Noise {
     pub metric: Metric,
     /// Number of rounds with a value of both variants.
     pub rounds: u32,
-    /// Ratio of twin to variant over all rounds. On a host without bias the intervals of all rows together contain 1 with
-    /// 95 %.
+    /// Ratio of twin to variant over all rounds. On a host without bias the intervals of all rows together contain 1
+    /// with 95 %.
     pub ratio: Estimate,
     /// Spread of the log-ratio between rounds.
     pub spread: Spread,

@@ -1,9 +1,9 @@
 //! Checks that variants with the same work left the same table contents.
 //!
-//! The parameter generator derives all values from the seed, so a difference between drivers, profiles or kinds of sharing
-//! means that a row was lost, duplicated or changed. This holds only if nothing else decides the content: for variants that
-//! write nothing, and for variants of one worker whose roles all end by count. With several workers, or with roles that end
-//! by time, the number and order of transactions depends on the machine.
+//! The parameter generator derives all values from the seed, so a difference between drivers, profiles or kinds of
+//! sharing means that a row was lost, duplicated or changed. This holds only if nothing else decides the content: for
+//! variants that write nothing, and for variants of one worker whose roles all end by count. With several workers, or
+//! with roles that end by time, the number and order of transactions depends on the machine.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ pub struct ContentCheck {
     pub odd: Vec<usize>,
 }
 
-/// Checks a scenario: one check for each table and set of variants with the same work. Trials with a failed transaction are
-/// not checked, because their missing rows are correct.
+/// Checks a scenario: one check for each table and set of variants with the same work. Trials with a failed transaction
+/// are not checked, because their missing rows are correct.
 pub(super) fn check(variants: &[&VariantAnalysis], baseline: usize, plan: &Plan) -> Vec<ContentCheck> {
     let mut groups: BTreeMap<(String, &str), Vec<&VariantAnalysis>> = BTreeMap::new();
     let mut dialects =

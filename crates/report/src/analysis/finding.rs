@@ -73,9 +73,9 @@ fn apart(one: &VariantAnalysis, other: &VariantAnalysis, metric: &Metric) -> boo
     interval(one).zip(interval(other)).is_some_and(|(a, b)| a.high() < b.low() || b.high() < a.low())
 }
 
-/// The variant with the best median, and the variants that are not shown to be worse. The confidence level is shared by k − 1
-/// comparisons and not by all pairs: the truly best variant is left out only if one of its own k − 1 intervals fails, as in
-/// Hsu's multiple comparisons with the best.
+/// The variant with the best median, and the variants that are not shown to be worse. The confidence level is shared by
+/// k − 1 comparisons and not by all pairs: the truly best variant is left out only if one of its own k − 1 intervals
+/// fails, as in Hsu's multiple comparisons with the best.
 fn best(
     metric: &Metric,
     among: &[usize],

@@ -16,8 +16,8 @@ pub struct HarnessCost {
     pub nanos: f64,
     /// Index of the runner's variant with the shortest mean service time.
     pub fastest: Option<usize>,
-    /// The cost as a share of that variant's mean service time. An upper bound if transactions wait, because the harness
-    /// then works during the wait.
+    /// The cost as a share of that variant's mean service time. An upper bound if transactions wait, because the
+    /// harness then works during the wait.
     pub share: Option<f64>,
 }
 

@@ -107,7 +107,8 @@ pub fn analyse(file: &RunFile, info: &RunInfo) -> Result<Analysis, ReportError> 
     analyse_with(file, info, &[])
 }
 
-/// Analyses a run file as [`analyse`] does, with further metrics of single transactions (`p99:claim`) for every variant.
+/// Analyses a run file as [`analyse`] does, with further metrics of single transactions (`p99:claim`) for every
+/// variant.
 ///
 /// # Errors
 /// If the file cannot be read or is damaged.

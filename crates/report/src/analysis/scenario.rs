@@ -100,8 +100,8 @@ impl ScenarioAnalysis {
 }
 
 impl VariantComparison {
-    /// The first conclusive metric. All judged metrics share the confidence level, so that a variant equal to the baseline
-    /// is distinguished from it in at most 5 % of scenarios, whichever metric decides.
+    /// The first conclusive metric. All judged metrics share the confidence level, so that a variant equal to the
+    /// baseline is distinguished from it in at most 5 % of scenarios, whichever metric decides.
     #[must_use]
     pub fn decided(&self) -> Option<&MetricComparison> {
         self.metrics.iter().find(|m| !matches!(m.verdict, Verdict::Inconclusive { .. }))
@@ -120,8 +120,8 @@ pub(super) fn analyse(
     let mine: Vec<&VariantAnalysis> = all.iter().filter(|a| a.scenario == index).collect();
     let variants: Vec<&VariantAnalysis> = mine.iter().filter(|a| !a.is_twin()).copied().collect();
     let judged = judged(&plan.metrics);
-    // Counted over the variants to run, not over those that succeeded: the level must not depend on the outcome. A variant
-    // without any value has no outcome and no verdict.
+    // Counted over the variants to run, not over those that succeeded: the level must not depend on the outcome. A
+    // variant without any value has no outcome and no verdict.
     let run = variants.iter().filter(|a| a.skipped.is_none() && !a.is_all_failed());
     let others: Vec<&VariantAnalysis> = run.filter(|a| a.index != plan.baseline).copied().collect();
     let confidence = shared_confidence(others.len(), &judged);

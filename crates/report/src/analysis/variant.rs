@@ -105,8 +105,8 @@ pub struct Values {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_of: Option<u64>,
     /// Whether the metric is measured over transactions and half of the variant's trials or more are too short to judge
-    /// ([`litelab_record::outcome::Flag::Short`]). Either all trials of a variant are judged or none: the slowest rounds
-    /// have the fewest transactions, and without them the variant would appear faster than it is.
+    /// ([`litelab_record::outcome::Flag::Short`]). Either all trials of a variant are judged or none: the slowest
+    /// rounds have the fewest transactions, and without them the variant would appear faster than it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub short: bool,
 }

@@ -83,8 +83,9 @@ fn of_scenario(plan: &Plan, index: usize, scenario: &ScenarioPlan, calibration: 
     })
 }
 
-/// Whether a variant's transactions write and its settings sync at every commit. SQLite's defaults do (a rollback journal,
-/// FULL); a write-ahead log syncs at commit from FULL on (<https://sqlite.org/pragma.html#pragma_synchronous>).
+/// Whether a variant's transactions write and its settings sync at every commit. SQLite's defaults do (a rollback
+/// journal, FULL); a write-ahead log syncs at commit from FULL on
+/// (<https://sqlite.org/pragma.html#pragma_synchronous>).
 fn syncs_each_commit(variant: &Variant) -> bool {
     let set = |name: &str| variant.settings.iter().find(|s| s.name == name).map(|setting| setting.value.as_str());
     let level = match set("synchronous") {

@@ -11,9 +11,9 @@ pub const EXPERIMENT: u32 = 6;
 /// Numbers of rounds for which the smallest effect is reported.
 pub const SIZES: [u32; 4] = [6, 10, 20, 40];
 
-/// The noise of every scenario of the study `calibrate` in every judged metric, from variants and their twins. Rows that
-/// cannot be compared (no round, a metric that was 0) are left out. Trials that are too short to judge variants by are
-/// included, because their noise is measured here.
+/// The noise of every scenario of the study `calibrate` in every judged metric, from variants and their twins. Rows
+/// that cannot be compared (no round, a metric that was 0) are left out. Trials that are too short to judge variants by
+/// are included, because their noise is measured here.
 #[must_use]
 pub fn noise(analysis: &Analysis) -> Vec<Noise> {
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
 //! Confirmation of regressions by a re-run.
 //!
 //! Two runs were made at different times, so that changes on the machine between them are part of every ratio; and of
-//! many comparisons some are wrong at any confidence level. Therefore variants that are shown to be slower run again, those
-//! of base and head in the same rounds of one new run. Only a regression that is shown again is confirmed.
+//! many comparisons some are wrong at any confidence level. Therefore variants that are shown to be slower run again,
+//! those of base and head in the same rounds of one new run. Only a regression that is shown again is confirmed.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ const ROUNDS: std::ops::RangeInclusive<u32> = 10..=40;
 pub enum RerunMode {
     /// The variants of base and head in the same rounds.
     Interleaved,
-    /// The variant of head alone, compared with the old trials of base; with the reason for which base cannot run again.
+    /// The variant of head alone, compared with the old trials of base; with the reason for which base cannot run
+    /// again.
     HeadAlone(String),
     /// No re-run is possible; with the reason.
     Impossible(String),
@@ -32,7 +33,8 @@ pub enum RerunMode {
 /// Variants to run again, and the plan for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RerunPlan {
-    /// Indices of the variants of base and head in their plans, with the way to run the pair again. Each pair occurs once.
+    /// Indices of the variants of base and head in their plans, with the way to run the pair again. Each pair occurs
+    /// once.
     pub pairs: Vec<((usize, usize), RerunMode)>,
     /// Plan of the re-run; `None` if no variant can run again.
     pub plan: Option<Plan>,
@@ -114,8 +116,9 @@ fn rounds(plan: &Plan, variant: usize) -> u32 {
     scenario.map_or(0, |scenario| scenario.rounds)
 }
 
-/// Returns how a pair of variants can run again. If the plans are under test (a schema, a query, a profile), the installed
-/// builds run both variants. If the builds are under test, that of base is not available, unless it is the installed one.
+/// Returns how a pair of variants can run again. If the plans are under test (a schema, a query, a profile), the
+/// installed builds run both variants. If the builds are under test, that of base is not available, unless it is the
+/// installed one.
 #[must_use]
 pub fn means(base: &RunInfo, head: &RunInfo, (ours, theirs): (usize, usize), here: &Builds) -> RerunMode {
     let (Some(a), Some(b)) = (base.plan.variants.get(ours), head.plan.variants.get(theirs)) else {

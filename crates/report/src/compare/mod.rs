@@ -1,7 +1,7 @@
 //! Comparison of two runs, or of two variants of one run; repetition of a study.
 //!
-//! Variants of one run share rounds and are compared within them. Two runs share no rounds: changes on the machine between
-//! them are part of every ratio, and the comparison states that.
+//! Variants of one run share rounds and are compared within them. Two runs share no rounds: changes on the machine
+//! between them are part of every ratio, and the comparison states that.
 
 mod build;
 pub mod confirm;

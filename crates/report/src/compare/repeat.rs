@@ -42,7 +42,8 @@ pub struct Repeated {
     pub after: Judged,
     /// Change from the first run to the second.
     pub change: Change,
-    /// Durability levels of the variant and of the one that it is compared with, or of the variant alone, in the first run.
+    /// Durability levels of the variant and of the one that it is compared with, or of the variant alone, in the first
+    /// run.
     pub durability_pair: DurabilityPair,
 }
 
@@ -138,8 +139,8 @@ pub fn repetition(before: Side<'_>, after: Side<'_>) -> Result<Repetition, Repor
     })
 }
 
-/// Differences in machine, builds and drivers between two runs of one plan, without those of variants that the first run
-/// skipped.
+/// Differences in machine, builds and drivers between two runs of one plan, without those of variants that the first
+/// run skipped.
 #[must_use]
 pub fn differences(before: &RunInfo, after: &RunInfo) -> Vec<Difference> {
     let run = before.plan.variants.iter().enumerate().filter(|(_, variant)| variant.skipped.is_none());

@@ -4,8 +4,8 @@ use litelab_model::{Plan, Variant};
 
 use crate::error::ReportError;
 
-/// The only variant that matches a selector `scenario/dimension=value …`. The scenario and dimensions may be left out as
-/// long as one variant matches. Values are separated by spaces or commas. The name that a report prints is always a
+/// The only variant that matches a selector `scenario/dimension=value …`. The scenario and dimensions may be left out
+/// as long as one variant matches. Values are separated by spaces or commas. The name that a report prints is always a
 /// selector.
 ///
 /// # Errors

@@ -107,8 +107,8 @@ fn builds(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Di
     differences.flatten().collect()
 }
 
-/// Differences in the versions and owners of servers that both runs used. For a server that only one run used, the variants
-/// differ.
+/// Differences in the versions and owners of servers that both runs used. For a server that only one run used, the
+/// variants differ.
 fn servers(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     let both = base.servers.iter().filter_map(|(name, a)| Some((name, a, head.servers.get(name)?)));
     let text =

@@ -177,8 +177,8 @@ fn shown(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis]) -> Vec<Metr
 /// Title of the column of labels, which replaces one column for each dimension.
 const VARIANT: &str = "variant";
 
-/// Dimensions that get a column. A single column [`VARIANT`] replaces them if there are none, or if at least half of their
-/// values are absent, as in a scenario with one change at a time.
+/// Dimensions that get a column. A single column [`VARIANT`] replaces them if there are none, or if at least half of
+/// their values are absent, as in a scenario with one change at a time.
 fn dimensions(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis]) -> Vec<String> {
     let names = &scenario.dimensions;
     let given: usize =

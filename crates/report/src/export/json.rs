@@ -16,8 +16,8 @@ use crate::error::ReportError;
 /// Version of the format. It increases if a field is removed or changes its meaning; new fields do not change it.
 pub const SCHEMA: u32 = 3;
 
-/// The analysis of a run. Values are in base units, listed in `metrics`; ratios are the variant over the variant that it is
-/// compared with.
+/// The analysis of a run. Values are in base units, listed in `metrics`; ratios are the variant over the variant that
+/// it is compared with.
 #[derive(Serialize)]
 pub struct Export<'a> {
     /// Version of the format: [`SCHEMA`].

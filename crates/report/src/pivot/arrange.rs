@@ -143,7 +143,8 @@ fn crowded(unit: &Unit<'_>, other: &GridCell, rows: &[String], columns: &[String
     let named = |name: &&str| !rows.iter().chain(columns).any(|n| n == name);
     let candidates = std::iter::once(SCENARIO).chain(unit.variant.dimensions.keys().map(String::as_str));
     let apart = |name: &&str| select::value(unit.variant, analysis, name) != select::value(theirs, analysis, name);
-    // Variants of one run differ in their scenario or in one of its dimensions, units of one variant in their transaction.
+    // Variants of one run differ in their scenario or in one of its dimensions, units of one variant in their
+    // transaction.
     let name = candidates.filter(named).find(apart).unwrap_or(TRANSACTION);
     format!(
         "a cell would hold several variants ({} and {}): add `{name}` to --rows or --columns, or choose with --filter {name}=VALUE",

@@ -129,8 +129,8 @@ pub fn needed(plan: &Plan, options: &PivotOptions) -> Vec<Metric> {
 /// Builds the tables.
 ///
 /// # Errors
-/// [`ReportError::Pivot`] for a name or value that the run does not have, for filters that no variant passes, and for rows
-/// and columns that would put several variants into one cell: medians of different variants are never combined.
+/// [`ReportError::Pivot`] for a name or value that the run does not have, for filters that no variant passes, and for
+/// rows and columns that would put several variants into one cell: medians of different variants are never combined.
 pub fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, ReportError> {
     select::check(analysis, info, options).map_err(ReportError::Pivot)?;
     group::pivot(analysis, info, options).map_err(ReportError::Pivot)

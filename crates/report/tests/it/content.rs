@@ -36,8 +36,8 @@ fn plan(variants: Vec<Variant>) -> Plan {
     Plan { scenarios: vec![scenario("load", 3, &["driver"], 0, &["p50"])], variants, ..empty() }
 }
 
-/// Runs a plan whose trials leave the content with the hash that `hash` returns for round and variant; returns the checks
-/// and the text.
+/// Runs a plan whose trials leave the content with the hash that `hash` returns for round and variant; returns the
+/// checks and the text.
 fn run(plan: &Plan, hash: impl Fn(u32, usize) -> &'static str, failed: u64) -> (Vec<ContentCheck>, String) {
     let directory = tempfile::tempdir().unwrap();
     let (file, info) = record(

@@ -55,8 +55,8 @@ fn queue() -> Plan {
     }
 }
 
-/// Latency relative to `own-connection`: `one-connection` takes 2 times as long with one worker and 8 times with eight; `writer-readers(2)`
-/// half and three times. The other transaction takes the same time everywhere.
+/// Latency relative to `own-connection`: `one-connection` takes 2 times as long with one worker and 8 times with eight;
+/// `writer-readers(2)` half and three times. The other transaction takes the same time everywhere.
 fn factor(variant: usize) -> f64 {
     [2.0, 8.0, 1.0, 1.0, 0.5, 3.0, 2.0, 8.0, 1.0, 1.0][variant]
 }

@@ -327,7 +327,8 @@ fn variants_that_fail_alike_are_rarely_told_apart_and_those_that_do_not_are() {
     assert!(found > 0.9, "{found}");
 }
 
-/// Verdicts of a scenario with `others` variants against its baseline, each at its share of the 95 % level, as in a report.
+/// Verdicts of a scenario with `others` variants against its baseline, each at its share of the 95 % level, as in a
+/// report.
 fn family(host: Host, n: u32, others: usize, ratio: f64, seed: u64) -> Vec<Verdict> {
     let confidence = Confidence::P95.shared_by(others).unwrap();
     let planner = Planner::new(confidence, 0.8).unwrap();

@@ -18,9 +18,9 @@ use self::session::Apalis;
 
 /// Creates the driver.
 pub fn driver() -> Driver {
-    // It supports only two kinds of sharing: every operation writes, so that separate readers would have no work, and the
-    // library's own pool replaces that of the harness. Each worker waits for its calls in a runtime of its own, so that
-    // it runs in threads.
+    // It supports only two kinds of sharing: every operation writes, so that separate readers would have no work, and
+    // the library's own pool replaces that of the harness. Each worker waits for its calls in a runtime of its own, so
+    // that it runs in threads.
     let apalis =
         Driver::new::<Apalis>("apalis-sqlite", describe::about).executors(&[Executor::Threads, Executor::Processes]);
     apalis.interface(interface()).sharings(&["own-connection", "one-connection"])

@@ -10,10 +10,10 @@ use sqlx::{AssertSqlSafe, Executor};
 use super::fault;
 use crate::row::Fetched;
 
-/// A pool of one connection, because `own-connection` has a connection for each worker. It is opened with sqlx's defaults
-/// (foreign keys, 5 s busy timeout), except that the file may be absent and that the connection is never replaced by a
-/// newer one, which would lack its settings; apalis-sqlite's own `SqliteStorageFactory` disables the replacement as
-/// well.
+/// A pool of one connection, because `own-connection` has a connection for each worker. It is opened with sqlx's
+/// defaults (foreign keys, 5 s busy timeout), except that the file may be absent and that the connection is never
+/// replaced by a newer one, which would lack its settings; apalis-sqlite's own `SqliteStorageFactory` disables the
+/// replacement as well.
 ///
 /// `SqliteStorage::setup` then creates the tables and sets PRAGMAs, including `synchronous = OFF`, on the one
 /// connection that it receives: in a larger pool the others would have sqlx's. The trial's settings are applied after

@@ -8,8 +8,8 @@ use rand_pcg::Pcg64;
 /// A noisy machine. All noise is in logs and therefore relative.
 #[derive(Clone, Copy)]
 pub struct Host {
-    /// Scale of the noise common to all variants of a round, Student's t with 2 degrees of freedom: neighbours, occasional
-    /// stalls.
+    /// Scale of the noise common to all variants of a round, Student's t with 2 degrees of freedom: neighbours,
+    /// occasional stalls.
     pub round: f64,
     /// Scale of the noise of each trial.
     pub trial: f64,
@@ -68,7 +68,8 @@ impl Noise {
     }
 }
 
-/// Trials of two variants in rounds, in the scheduled order. The metric of variant B is `ratio` times that of variant A.
+/// Trials of two variants in rounds, in the scheduled order. The metric of variant B is `ratio` times that of variant
+/// A.
 pub fn rounds(host: Host, n: u32, ratio: f64, seed: u64) -> Vec<(f64, f64)> {
     let schedule = Schedule::new(seed, 2);
     rounds_in_order(host, n, ratio, seed, |round| schedule.order(round))
