@@ -320,8 +320,8 @@ fn bad_line(text: &str, error: &serde_json::Error) -> String {
     format!("the runner said what is no line of the protocol ({error}): {start}")
 }
 
-/// What a signal means that no message explains. SQLite maps the index of a write-ahead log into memory, where a full
-/// disk has no error code: sigaction(2), `BUS_ADRERR`.
+/// Explanation of a signal that comes without a message. SQLite maps the index of a write-ahead log into memory, where
+/// a full disk has no error code: sigaction(2), `BUS_ADRERR`.
 fn hint(status: ExitStatus) -> &'static str {
     if status.signal() == Some(rustix::process::Signal::BUS.as_raw()) {
         ": a file that it maps into memory lacks a page, as when the disk is full"

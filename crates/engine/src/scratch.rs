@@ -145,8 +145,8 @@ pub fn remove_stale(directory: &Path) {
 
 /// Whether a folder is abandoned; the result holds the folder's lock if it has a lock file.
 fn left(folder: &Path) -> Option<Option<Lock>> {
-    // An empty one is left by a kill before it had its lock, or its owner is about to take that, and then makes
-    // another.
+    // A kill before the lock leaves an empty folder. Otherwise its owner is about to take the lock, and then creates
+    // another folder.
     if std::fs::remove_dir(folder).is_ok() {
         return None;
     }
@@ -154,7 +154,7 @@ fn left(folder: &Path) -> Option<Option<Lock>> {
     if lock.exists() {
         return Lock::take(&lock).ok().flatten().map(Some);
     }
-    // The lock comes before everything else in it: here a removal was cut short.
+    // The owner creates the lock first; without it, a removal was interrupted.
     Some(None)
 }
 

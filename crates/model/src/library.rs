@@ -114,8 +114,8 @@ impl Kind {
     }
 }
 
-/// The text of a file. One that another file names is no pipe, which may never have a writer; what a user names may be
-/// one.
+/// Reads a file. A file that another file names must be regular, because a pipe may never have a writer; a file that
+/// the user names may be a pipe.
 fn read(path: &Path, named_by_user: bool) -> io::Result<String> {
     let about = std::fs::metadata(path)?;
     if !named_by_user && !about.is_file() && !about.is_dir() {

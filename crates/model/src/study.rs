@@ -136,7 +136,7 @@ pub struct Scenario {
     pub prepare: Option<bool>,
     /// Location of the database: `file`, `memory` or `memory-shared`; default: `file`.
     pub location: Option<Location>,
-    /// Name of a alternative schema of the workload; default: `default`, the workload's main schema.
+    /// Name of an alternative schema of the workload; default: `default`, the workload's main schema.
     pub schema: Option<String>,
     /// Server for drivers of database servers; default: `postgres` for PostgreSQL drivers, `mariadb` for MySQL drivers.
     pub server: Option<Server>,

@@ -278,8 +278,8 @@ fn exists(path: &Path) -> RecordError {
     RecordError::BadInput(format!("{}: this file exists; choose another name, or --resume it", path.display()))
 }
 
-/// Makes a file with this content, all at once: it has no name before it is whole and on the disk. An empty file of
-/// that name is replaced.
+/// Creates a file with this content atomically: it has no name before its content is complete and on the disk. Replaces
+/// an empty file of that name.
 fn publish(content: &[u8], path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
@@ -294,7 +294,7 @@ fn publish(content: &[u8], path: &Path) -> io::Result<()> {
             let name = format!("/proc/self/fd/{}", file.as_raw_fd());
             rustix::fs::linkat(CWD, name, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
         }
-        // File systems without unnamed files: by another name first, which a kill may leave behind.
+        // File systems without unnamed files: written under another name first, which a kill may leave behind.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             file.as_file().set_permissions(PermissionsExt::from_mode(0o644))?;
@@ -307,7 +307,7 @@ fn publish(content: &[u8], path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The lock of a run file, by a file beside it: by whatever name the run file is known, it is one.
+/// Takes the lock of a run file, a separate file next to it; all names of a run file lead to the same lock.
 fn lock(path: &Path) -> Result<Lock, RecordError> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     match Lock::take(&sidecar(&whole, "-lock")) {
@@ -354,7 +354,7 @@ mod tests {
         assert!(std::fs::metadata(&path).unwrap().len() > 0);
     }
 
-    /// Needs root; elsewhere it says so and passes.
+    /// Needs root; otherwise prints a message and passes.
     #[test]
     fn a_disk_without_room_for_the_lock_is_no_bad_input_and_the_run_file_is_named() {
         let disk = tempfile::tempdir().unwrap();

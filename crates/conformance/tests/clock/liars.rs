@@ -94,7 +94,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("miscounts", "inspect", "exit status: 1"),
 ];
 
-/// The same for lies about a server.
+/// The same for faults of server drivers.
 const SERVER_LIES: &[(&str, &str, &str)] = &[
     ("server-counts-more", "sharing", "was to do 61 transactions and did 62"),
     ("server-counts-more", "time-limit", "rows are there"),

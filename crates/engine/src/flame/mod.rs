@@ -1,4 +1,4 @@
-//! Where the CPU time of a variant goes: one further trial under `perf record`, which counts for nothing else.
+//! CPU time of a variant by function: one further trial under `perf record`, which is part of no other result.
 //!
 //! | file | is |
 //! |---|---|
@@ -18,10 +18,11 @@ use litelab_record::stacks::Stacks;
 use crate::trial::{self, TrialContext};
 use perf::Perf;
 
-/// Runs a variant once more under `perf`. The trial is checked as any other: stacks of wrong work would say nothing.
+/// Runs a variant once more under `perf`. The trial is checked like any other, because stacks of incorrect work are
+/// meaningless.
 ///
 /// # Errors
-/// Why there are no stacks, in one line.
+/// The reason why there are no stacks, in one line.
 pub(crate) fn run(
     variant: &Variant,
     id: &str,
@@ -30,7 +31,7 @@ pub(crate) fn run(
 ) -> Result<Stacks, String> {
     perf.aim(variant);
     let (outcome, _) = trial::sampled(variant, id, bench, Some(perf));
-    // Of a trial that failed it goes on.
+    // After a failed trial the recording still runs.
     perf.end(bench.keep_going)?;
     match outcome {
         Outcome::Measured(_) => perf.stacks(bench.keep_going),

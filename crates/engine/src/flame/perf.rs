@@ -1,4 +1,4 @@
-//! The tool `perf`: whether this machine allows it, begun and ended with a trial, its samples read.
+//! The tool `perf`: checks whether this machine permits it, records trials, and reads their samples.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,22 +16,22 @@ use litelab_record::stacks::Stacks;
 
 /// Samples per second of CPU time; odd, so that it does not beat with timers.
 pub(super) const HERTZ: u32 = 199;
-/// The lowest rate that a long trial is sampled at.
+/// Lowest number of samples per second, for long trials.
 const LEAST_HERTZ: u32 = 19;
-/// Samples of a trial as long as planned: each holds a copy of the stack.
+/// Samples of a trial of the planned length; each contains a copy of the stack.
 pub(super) const SAMPLES: f64 = 12_000.0;
 /// Bytes of stack that are copied with each sample.
 const STACK: u32 = 8192;
-/// Where a recording ends by itself.
+/// Size at which a recording ends by itself.
 const LARGEST: &str = "192M";
 /// Bytes of one variant's folded stacks in the run file before they are compressed.
 pub(crate) const LIMIT: usize = 64 << 10;
-/// How long `perf` may take to begin and to end.
+/// Longest time that `perf` may take to begin or to end.
 const GRACE: Duration = Duration::from_secs(30);
-/// How long it may take to name the functions of all samples.
+/// Longest time that `perf` may take to name the functions of all samples.
 const NAMING: Duration = Duration::from_secs(300);
 
-/// `perf` in a folder of its own.
+/// `perf`, with a folder for its files.
 #[derive(Debug)]
 pub(crate) struct Perf {
     program: OsString,
@@ -40,7 +40,7 @@ pub(crate) struct Perf {
     recording: Option<Recording>,
 }
 
-/// A `perf record` that goes on.
+/// A running `perf record`.
 #[derive(Debug)]
 struct Recording {
     child: Child,
@@ -48,7 +48,7 @@ struct Recording {
 }
 
 impl Drop for Recording {
-    /// None outlives its trial.
+    /// Kills `perf`, so that it does not outlive its trial.
     fn drop(&mut self) {
         let _gone = self.child.kill();
         let _reaped = self.child.wait();
@@ -56,10 +56,10 @@ impl Drop for Recording {
 }
 
 impl Perf {
-    /// Tries it out on itself; files go into a folder of its own.
+    /// Tests `perf` on itself. Its files are written to a separate folder.
     ///
     /// # Errors
-    /// What keeps it from working here and the remedy, in one line.
+    /// The reason why it does not work here and the remedy, in one line.
     pub(crate) fn find(program: impl Into<OsString>, folder: &Path) -> Result<Self, String> {
         let perf = Self { program: program.into(), folder: folder.to_path_buf(), hertz: HERTZ, recording: None };
         let mut command = perf.record();
@@ -74,7 +74,7 @@ impl Perf {
         }
     }
 
-    /// Chooses how often a variant's threads are sampled: a long trial on many processors less often than a short one.
+    /// Sets the sampling rate for a variant: lower for a long trial on many processors.
     pub(crate) fn aim(&mut self, variant: &Variant) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         self.hertz = hertz(variant.duration_ms, processors);
@@ -82,15 +82,16 @@ impl Perf {
 
     fn record(&self) -> Command {
         let mut command = self.command("record");
-        // Not `cycles`: virtual machines have no counter of them, and a clock says time. Stacks are copied and unwound
-        // later, for optimised builds have no frame pointers. No build ids: they would be kept in the user's home.
+        // Not `cycles`, because virtual machines have no such counter, and a clock measures time. Stacks are copied and
+        // unwound later, because optimised builds have no frame pointers. No build ids, because `perf` would keep them
+        // in the user's home.
         command.args(["-q", "-B", "-N", "-e", "cpu-clock", "-F"]).arg(self.hertz.to_string());
         command.args(["--max-size", LARGEST, "--call-graph"]).arg(format!("dwarf,{STACK}"));
         command.arg("-o").arg(self.data());
         command
     }
 
-    /// `perf` with none of the user's settings, in English, and without a network.
+    /// `perf` without the user's settings, in English, and without network.
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(verb).current_dir(&self.folder);
@@ -104,20 +105,21 @@ impl Perf {
         self.folder.join("perf.data")
     }
 
-    /// Begins to sample all threads of these processes, those to come included; returns when it does.
+    /// Samples all threads of these processes, including future ones. Returns when sampling has begun.
     ///
     /// # Errors
-    /// In one line, why it does not.
+    /// The reason, in one line.
     pub(crate) fn begin(
         &mut self,
         processes: impl Iterator<Item = u32>,
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), String> {
         let processes: Vec<String> = processes.map(|id| id.to_string()).collect();
-        // Of a trial that failed; it would be kept under another name.
+        // Left by a failed trial; `perf` would rename it.
         let _removed = std::fs::remove_file(self.data());
         let mut command = self.record();
-        // It starts without sampling and says on its standard output when it has done what its standard input asks.
+        // It starts without sampling, reads commands from its standard input, and acknowledges each on its standard
+        // output.
         command.args(["-D", "-1", "--control", "fd:0,1", "-p", &processes.join(",")]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
         let answers = answers(&mut child);
@@ -130,10 +132,10 @@ impl Perf {
         Ok(())
     }
 
-    /// Ends the recording; what it holds is then on the disk.
+    /// Ends the recording; all samples are then in its file.
     ///
     /// # Errors
-    /// In one line, why it is not.
+    /// The reason, in one line.
     pub(crate) fn end(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<(), String> {
         let Some(mut recording) = self.recording.take() else { return Ok(()) };
         interrupt(recording.child.id());
@@ -143,13 +145,14 @@ impl Perf {
         }
     }
 
-    /// The call stacks of the recording that has ended, at most [`LIMIT`] bytes; its file is removed.
+    /// The call stacks of the finished recording, at most [`LIMIT`] bytes. Removes its file.
     ///
     /// # Errors
-    /// In one line, why there are none.
+    /// The reason, in one line.
     pub(crate) fn stacks(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<Stacks, String> {
         let mut command = self.command("script");
-        // What was inlined would have to be looked up for each address: minutes for what is the caller's own time.
+        // Without inlined functions: looking them up for each address takes minutes, and their time belongs to the
+        // caller.
         command.args(["--no-inline", "-F", "comm,pid,tid,time,event,ip,sym,dso", "-i"]).arg(self.data());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
         let output = child.stdout.take();
@@ -169,7 +172,7 @@ impl Perf {
         Ok(stacks)
     }
 
-    /// Why it ended without success, from its standard error.
+    /// Reason for a failure of `perf`, from its standard error.
     fn refusal(&self) -> String {
         let text = std::fs::read_to_string(self.folder.join("stderr")).unwrap_or_default();
         let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
@@ -179,7 +182,7 @@ impl Perf {
 
 pub(super) const MISSING: &str = "perf is missing: install it (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic; Fedora: dnf install perf)";
 
-/// What `perf` said, as a line with its remedy.
+/// Converts the message of `perf` to one line with the remedy.
 pub(super) fn explain(stderr: &str, level: &str) -> String {
     let lower = stderr.to_lowercase();
     if ["permission", "not permitted", "paranoid", "limited"].iter().any(|word| lower.contains(word)) {
@@ -195,17 +198,17 @@ pub(super) fn explain(stderr: &str, level: &str) -> String {
     }
 }
 
-/// Samples per second such that a trial of this length has no more than [`SAMPLES`]; odd.
+/// Number of samples per second with which a trial of this length has at most [`SAMPLES`]; odd.
 pub(super) fn hertz(duration_ms: Option<u64>, processors: usize) -> u32 {
     let seconds = duration_ms.map_or(0.0, |ms| ms as f64 / 1e3) * processors as f64;
     if seconds <= 0.0 {
         return HERTZ;
     }
-    // Above 0 and no more than a small whole number, so that nothing is lost.
+    // The value is at most [`HERTZ`], so that the conversion only drops its fraction.
     ((SAMPLES / seconds).min(f64::from(HERTZ)) as u32).max(LEAST_HERTZ) | 1
 }
 
-/// The output of `perf script` as folded stacks.
+/// Converts the output of `perf script` to folded stacks.
 pub(super) fn fold(output: impl Read) -> Result<String, String> {
     let mut options = Options::default();
     options.annotate_kernel = true;
@@ -216,12 +219,12 @@ pub(super) fn fold(output: impl Read) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&folded).into_owned())
 }
 
-/// The lines that it says on its standard output.
+/// The lines on its standard output.
 fn answers(child: &mut Child) -> Receiver<String> {
     let (sender, answers) = channel();
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {
-            // Each answer has a zero byte at its end beside the line feed.
+            // Each answer ends in a line feed and a zero byte.
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             for line in lines {
                 if sender.send(line.trim_matches('\0').to_owned()).is_err() {
@@ -235,7 +238,7 @@ fn answers(child: &mut Child) -> Receiver<String> {
 
 impl Recording {
     fn say(&mut self, word: &str) {
-        // One that has died does not answer.
+        // A `perf` that has died does not answer.
         if let Some(input) = &mut self.child.stdin {
             let _written = writeln!(input, "{word}").and_then(|()| input.flush());
         }
@@ -269,10 +272,10 @@ fn wait(child: &mut Child, patience: Duration, keep_going: &mut dyn FnMut() -> b
     None
 }
 
-/// Asks it to end and to write what it has.
+/// Requests an end, before which `perf` writes its samples.
 #[cfg(unix)]
 fn interrupt(id: u32) {
-    // Fails only where it is gone.
+    // Fails only if the process has ended.
     if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _gone = rustix::process::kill_process(pid, rustix::process::Signal::INT);
     }

@@ -4,7 +4,7 @@ use litelab_record::stacks::Stacks;
 
 use super::perf::{HERTZ, MISSING, Perf, SAMPLES, explain, fold, hertz};
 
-/// What `perf script` of version 6.1 said of a runner, its path shortened.
+/// Output of `perf script`, version 6.1, for a runner whose path is shortened.
 const SAMPLE: &str = include_str!("sample.txt");
 
 #[test]
@@ -14,7 +14,7 @@ fn samples_are_folded_from_the_thread_to_the_function_that_ran() {
     assert_eq!(stacks.samples() as usize, SAMPLE.matches("cpu-clock:").count());
     assert!(folded.lines().all(|line| line.starts_with("litelab-runner-;clone3;start_thread;")), "{folded}");
     let line = |end: &str| folded.lines().filter(|line| line.contains(end)).count();
-    // The kernel's functions are marked, and stand above the function of the program that called them.
+    // Functions of the kernel are marked, and are above the function of the program that called them.
     assert_eq!(line("unixShmLock;__libc_fcntl64;__fcntl64_nocancel_adjusted;entry_SYSCALL_64_after_hwframe_[k];"), 1);
     assert_eq!(line("litelab_harness::threads::work;sqlite3_column_text 1"), 1);
     assert_eq!(fold(&b""[..]).unwrap(), "");

@@ -1,4 +1,4 @@
-//! What a database holds before anything runs: the schema of a workload and its `[data]`.
+//! Initial content of a database: the schema of a workload and its `[data]`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::workload::Workload;
 /// an alternative of its schema, `rows` stands in the place of `data.rows`, `vars` in the place of its own variables.
 ///
 /// # Errors
-/// When there is no such workload, variant or variable, or when it has no rows.
+/// If the workload, the alternative or a variable does not exist, or the workload has no rows.
 pub fn of_workload(
     name: &str,
     schema: Option<&str>,

@@ -1,4 +1,4 @@
-//! Crossovers of a run: the report if there is one, none, or no way to know.
+//! Crossovers of a run in the report: present, absent, or undecided.
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
