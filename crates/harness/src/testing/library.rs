@@ -100,8 +100,7 @@ pub fn counts_are_those_of_the_rows(Libraries(runner, drivers): &Libraries) {
             assert_eq!(at_end.len(), 2 * connections, "{context}");
             let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
             assert_eq!(ticked, 280, "{context}");
-            // All connections of the runner are closed: when the last connection closes, it removes the log, after this
-            // one, too.
+            // The runner has closed all its connections: otherwise the journal mode could not change.
             drop(a.connection.execute_batch("PRAGMA journal_mode = DELETE"));
             assert_eq!(
                 a.number("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"),
