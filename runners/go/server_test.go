@@ -385,7 +385,7 @@ func TestSettingsOfAServerAreThoseAskedFor(t *testing.T) {
 func TestWhatAServerRefusesHasItsName(t *testing.T) {
 	names := map[string]map[string]string{
 		"syntax":   {"postgres": "syntax_error", "mysql": "ER_PARSE_ERROR"},
-		"password": {"postgres": "invalid_password", "mysql": "ER_SHARING_DENIED_ERROR"},
+		"password": {"postgres": "invalid_password", "mysql": "ER_ACCESS_DENIED_ERROR"},
 		"host":     {"postgres": "CONNECTION_REFUSED", "mysql": "CONNECTION_REFUSED"},
 		"port":     {"postgres": "CONNECTION_REFUSED", "mysql": "CONNECTION_REFUSED"},
 		"option":   {}, "parameters": {},

@@ -174,7 +174,7 @@ impl Comparison {
         let rounds: Option<Vec<_>> =
             self.rounds.iter().map(|(base, ours)| Some((metric(base)?, metric(ours)?))).collect();
         Ok(match rounds {
-            Some(rounds) => Some(PairedRatio::from_blocks(&rounds, Confidence::P95)?.ratio),
+            Some(rounds) => Some(PairedRatio::from_rounds(&rounds, Confidence::P95)?.ratio),
             None => None,
         })
     }

@@ -241,7 +241,7 @@ mod tests {
         assert!(has_loops(&driver(&json!({})), &plan));
         assert!(!has_loops(&driver(&json!({"sqlite": null})), &plan), "noop");
         assert!(!has_loops(&driver(&json!({"sqlite": null, "dialect": "postgres"})), &plan), "a server's");
-        assert!(!has_loops(&driver(&json!({"interface": "queue"})), &plan), "a queue's");
+        assert!(!has_loops(&driver(&json!({"interface": {"name": "queue", "operations": []}})), &plan), "a queue's");
         assert!(!has_loops(&driver(&json!({"executors": ["inline"]})), &plan), "an event loop's");
     }
 }

@@ -21,7 +21,7 @@ pub enum CopyMethod {
     Fastest,
     /// Reading and writing only, so that the copy shares no blocks. A shared block is duplicated at its first
     /// overwrite: a cost that a trial would have and a production database has not.
-    OwnBlocks,
+    OwnRounds,
 }
 
 /// Method by which a copy was made.
@@ -262,7 +262,7 @@ mod tests {
         let from = dir.path().join("a.db");
         std::fs::write(&from, content()).unwrap();
         let fastest = copy_database(&from, &dir.path().join("b.db")).unwrap();
-        let own = copy_database_by(CopyMethod::OwnBlocks, &from, &dir.path().join("c.db")).unwrap();
+        let own = copy_database_by(CopyMethod::OwnRounds, &from, &dir.path().join("c.db")).unwrap();
         assert_eq!(own, CopyKind::ReadWrite);
         if cfg!(target_os = "linux") {
             assert_ne!(fastest, CopyKind::ReadWrite);

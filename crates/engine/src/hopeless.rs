@@ -12,9 +12,9 @@ use crate::error::EngineError;
 /// Reason for which a scenario is given up, given the trials of its first round: the first failure, if every trial
 /// violated an invariant, failed too many transactions or changed its settings. `None` if the scenario kills a node or
 /// process, because those trials differ by chance.
-pub(crate) fn reason<'t>(plan: &Plan, first_block: impl IntoIterator<Item = &'t TrialRecord>) -> Option<&'t str> {
+pub(crate) fn reason<'t>(plan: &Plan, first_round: impl IntoIterator<Item = &'t TrialRecord>) -> Option<&'t str> {
     let mut first = None;
-    for record in first_block {
+    for record in first_round {
         let Outcome::Failed(failure) = &record.outcome else { return None };
         let of_study =
             matches!(failure.kind, FailureKind::Invariant | FailureKind::Transactions | FailureKind::Settings);
@@ -32,14 +32,14 @@ pub(crate) fn reason<'t>(plan: &Plan, first_block: impl IntoIterator<Item = &'t 
 /// # Errors
 /// If the file is damaged.
 pub(crate) fn in_file(file: &RunFile, plan: &Plan) -> Result<BTreeSet<usize>, EngineError> {
-    let mut first_blocks: BTreeMap<usize, Vec<TrialRecord>> = BTreeMap::new();
+    let mut first_rounds: BTreeMap<usize, Vec<TrialRecord>> = BTreeMap::new();
     file.trials(&mut |trial| {
         let scenario = plan.variants.get(trial.record.variant).map(|variant| variant.scenario);
         if let (Some(scenario), 0) = (scenario, trial.record.round) {
-            first_blocks.entry(scenario).or_default().push(trial.record);
+            first_rounds.entry(scenario).or_default().push(trial.record);
         }
         Ok(())
     })?;
-    let hopeless = first_blocks.into_iter().filter(|(_, trials)| reason(plan, trials).is_some());
+    let hopeless = first_rounds.into_iter().filter(|(_, trials)| reason(plan, trials).is_some());
     Ok(hopeless.map(|(scenario, _)| scenario).collect())
 }

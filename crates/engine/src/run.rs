@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_stops_has_as_many_blocks_of_each_scenario_as_there_was_time_for() {
+    fn a_run_that_stops_has_as_many_rounds_of_each_scenario_as_there_was_time_for() {
         let plan = plan();
         let mut done = vec![0; plan.scenarios.len()];
         let mut orders = BTreeSet::new();
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_each_arm_of_its_scenario_once_and_two_take_turns() {
+    fn a_round_has_each_variant_of_its_scenario_once_and_two_take_turns() {
         let plan = plan();
         let mine = |scenario: usize| -> Vec<usize> {
             let run =

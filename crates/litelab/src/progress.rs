@@ -293,7 +293,7 @@ pub fn describe(plan: &Plan) -> Vec<String> {
             if scenario.dimensions.is_empty() { "nothing varies".to_owned() } else { scenario.dimensions.join(", ") };
         let noun = if variants == 1 { "variant" } else { "variants" };
         lines.push(format!("  {}: {variants} {noun} ({varies}) {}", scenario.name, scenario.question));
-        let least = plan.least_blocks(index);
+        let least = plan.least_rounds(index);
         if scenario.rounds < least {
             let rounds = scenario.rounds;
             lines.push(format!("    {rounds} rounds are too few for an interval: {least} are the fewest"));

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_share_blocks_in_scenarios_of_their_own() {
+    fn pairs_share_rounds_in_scenarios_of_their_own() {
         let (base, head) = (first_look(1), first_look(2));
         let plan = interleave(&base, &head, &[(Some(0), 0), (Some(2), 2), (None, 4)], 12);
         let names: Vec<String> = (0..plan.variants.len()).map(|index| plan.variant_name(index)).collect();

@@ -3,7 +3,7 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Transaction, Trial};
-use litelab_stats::minimum_blocks;
+use litelab_stats::minimum_rounds;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::{KillPlan, LimitPlan, SearchPlan};
@@ -267,7 +267,7 @@ impl Plan {
     /// Minimum number of rounds for which a scenario's comparisons, and claims about its variants, have an interval at
     /// the level shared by all ratios; 0 if the scenario has neither.
     #[must_use]
-    pub fn least_blocks(&self, scenario: usize) -> u32 {
+    pub fn least_rounds(&self, scenario: usize) -> u32 {
         let mine = |index: usize| self.variants.get(index).is_some_and(|variant| variant.scenario == scenario);
         let run = |variant: &&Variant| {
             variant.scenario == scenario && variant.skipped.is_none() && !variant.dimensions.contains_key(AA)
@@ -278,7 +278,7 @@ impl Plan {
             return 0;
         }
         let judged = self.scenarios.get(scenario).map_or_else(Vec::new, |s| judged(&s.metrics));
-        minimum_blocks(shared_confidence(ratios, &judged)) as u32
+        minimum_rounds(shared_confidence(ratios, &judged)) as u32
     }
 
     /// Name of a variant in the form `scenario/label`.
@@ -303,7 +303,7 @@ impl Plan {
     }
 
     /// Raises the number of rounds of every scenario to at least `rounds`.
-    pub fn raise_blocks(&mut self, rounds: u32) {
+    pub fn raise_rounds(&mut self, rounds: u32) {
         for scenario in &mut self.scenarios {
             scenario.rounds = scenario.rounds.max(rounds);
         }

@@ -31,7 +31,7 @@ pub struct Study {
     pub source: String,
     /// Number of rounds, that is, of trials per variant; default: 6. If variants are compared or a claim is tested, the
     /// intervals set a minimum: 6 for one ratio or value at 95 %, more if several ratios share the level.
-    #[serde(default = "default_blocks")]
+    #[serde(default = "default_rounds")]
     pub rounds: u32,
     /// Relative difference below which two variants count as equivalent; default: 0.05.
     #[serde(default = "default_tolerance")]
@@ -91,7 +91,7 @@ pub struct Study {
     pub crossovers: Vec<Crossover>,
 }
 
-fn default_blocks() -> u32 {
+fn default_rounds() -> u32 {
     6
 }
 

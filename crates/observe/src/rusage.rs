@@ -28,9 +28,9 @@ pub struct ResourceUsage {
     /// Involuntary context switches.
     pub involuntary_switches: u64,
     /// Reads from storage, in units of 512 bytes on Linux, as a number of operations elsewhere.
-    pub rounds_in: u64,
+    pub blocks_in: u64,
     /// Writes to storage, in the same units.
-    pub rounds_out: u64,
+    pub blocks_out: u64,
 }
 
 /// Exit of a child.
@@ -181,8 +181,8 @@ fn from_c(usage: &libc::rusage) -> ResourceUsage {
         max_rss_bytes: count(usage.ru_maxrss) * rss_unit,
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
-        rounds_in: count(usage.ru_inblock),
-        rounds_out: count(usage.ru_oublock),
+        blocks_in: count(usage.ru_inblock),
+        blocks_out: count(usage.ru_oublock),
     }
 }
 

@@ -383,7 +383,7 @@ impl FromStr for Sharing {
                 Err(format!("sharing `{kind}` takes no number: write `{kind}`"))
             }
             _ => Err(format!(
-                "sharing `{text}` is none of own-connection, shared, pool(n), app-lock, writer-readers(n), group-commit(n)"
+                "sharing `{text}` is none of own-connection, one-connection, pool(n), app-lock, writer-readers(n), group-commit(n)"
             )),
         }
     }

@@ -37,7 +37,7 @@ fn a_variant_grows_by_one_number_per_metric_and_trial() {
     let measures = litelab_model::Metric::names().count();
     for variant in &analysis.variants {
         assert!(variant.metrics.len() <= measures);
-        assert!(variant.metrics.values().all(|values| values.by_block.len() <= 60));
+        assert!(variant.metrics.values().all(|values| values.by_round.len() <= 60));
         assert_eq!(variant.measured, 60);
     }
 }

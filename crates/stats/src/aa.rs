@@ -21,15 +21,15 @@ impl Aa {
     /// experiment.
     ///
     /// # Errors
-    /// The errors of [`PairedRatio::from_blocks`], and [`StatsError::OutOfDomain`] if `per` is 0.
+    /// The errors of [`PairedRatio::from_rounds`], and [`StatsError::OutOfDomain`] if `per` is 0.
     pub fn of(rounds: &[(f64, f64)], per: usize, confidence: Confidence) -> Result<Self, StatsError> {
         if per == 0 {
             return Err(StatsError::OutOfDomain { what: "rounds of an experiment", value: 0.0, domain: "at least 1" });
         }
-        let overall = PairedRatio::from_blocks(rounds, confidence)?;
+        let overall = PairedRatio::from_rounds(rounds, confidence)?;
         let (mut experiments, mut false_differences) = (0, 0);
         for experiment in rounds.chunks_exact(per) {
-            let interval = PairedRatio::from_blocks(experiment, confidence)?.ratio.interval();
+            let interval = PairedRatio::from_rounds(experiment, confidence)?.ratio.interval();
             experiments += 1;
             false_differences += u32::from(interval.is_some_and(|interval| !interval.contains(1.0)));
         }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_blocks_are_no_experiment() {
+    fn too_few_rounds_are_no_experiment() {
         let aa = Aa::of(&[(1.0, 1.0); 5], 6, Confidence::P95).unwrap();
         assert_eq!((aa.experiments, aa.rate), (0, None));
         assert!(Aa::of(&[(1.0, 1.0); 5], 0, Confidence::P95).is_err());

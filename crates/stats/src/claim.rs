@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_blocks_leave_every_claim_open() {
+    fn too_few_rounds_leave_every_claim_open() {
         let ratio = Estimate { value: 9.0, n: 4, bounds: Bounds::NeedsAtLeast(6) };
         let verdict = judge(&ratio, Some(1.0), None);
         assert_eq!(verdict, ClaimVerdict::Inconclusive { rounds_needed: Some(2) });

@@ -53,7 +53,7 @@ impl Confidence {
     /// whatever Bonferroni rejects. The converse fails, so the interval of a Holm-significant cell can contain 1.
     ///
     /// The price is rounds: at 95 %, one comparison needs 6 and ten need 9 (see
-    /// [`minimum_blocks`](crate::minimum_blocks)).
+    /// [`minimum_rounds`](crate::minimum_rounds)).
     ///
     /// # Errors
     /// [`StatsError::OutOfDomain`] for no comparisons, or for a number that takes the level out of its domain.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::paired::{critical, minimum_blocks, walsh_averages};
+use crate::paired::{critical, minimum_rounds, walsh_averages};
 use crate::quantile::median_of_sorted;
 use crate::sample;
 use crate::{Better, Confidence, StatsError};
@@ -77,7 +77,7 @@ impl Crossover {
     /// # Errors
     /// No rounds or more than 200, fewer than two levels or levels that do not ascend, a round without a pair for each
     /// level, a number that is not finite and positive (the index counts rounds).
-    pub fn from_blocks(
+    pub fn from_rounds(
         levels: &[f64],
         rounds: &[Vec<(f64, f64)>],
         better: Better,
@@ -101,7 +101,7 @@ impl Crossover {
                 to: curves.last_at_or_below_zero(|walsh| walsh[k]),
                 confidence: coverage,
             },
-            None => Reach::NeedsAtLeast(minimum_blocks(confidence)),
+            None => Reach::NeedsAtLeast(minimum_rounds(confidence)),
         };
         Ok(Self { at: curves.last_at_or_below_zero(median_of_sorted), reach, n: rounds.len() })
     }
@@ -185,7 +185,7 @@ mod tests {
 
     fn of(curve: &[f64], spread: f64, better: Better) -> Crossover {
         let levels: Vec<f64> = (0..curve.len()).map(|i| f64::from(1_u32 << i)).collect();
-        Crossover::from_blocks(&levels, &rounds(curve, spread), better, Confidence::P95).unwrap()
+        Crossover::from_rounds(&levels, &rounds(curve, spread), better, Confidence::P95).unwrap()
     }
 
     fn at(place: CrossoverPosition) -> f64 {
@@ -262,9 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn five_blocks_have_no_interval_and_say_what_they_need() {
+    fn five_rounds_have_no_interval_and_say_what_they_need() {
         let five = &rounds(&[-0.5, 0.5], 0.1)[..5];
-        let found = Crossover::from_blocks(&[1.0, 2.0], five, Better::Higher, Confidence::P95).unwrap();
+        let found = Crossover::from_rounds(&[1.0, 2.0], five, Better::Higher, Confidence::P95).unwrap();
         assert_eq!((found.reach, found.n), (Reach::NeedsAtLeast(6), 5));
     }
 
@@ -272,7 +272,7 @@ mod tests {
     fn what_cannot_be_judged_is_refused() {
         let pair = vec![vec![(1.0, 1.0), (1.0, 2.0)]];
         let refused = |levels: &[f64], rounds: &[Vec<(f64, f64)>]| {
-            Crossover::from_blocks(levels, rounds, Better::Higher, Confidence::P95).unwrap_err()
+            Crossover::from_rounds(levels, rounds, Better::Higher, Confidence::P95).unwrap_err()
         };
         assert_eq!(refused(&[1.0], &pair), StatsError::TooFew { have: 1, need: 2 });
         assert!(matches!(refused(&[2.0, 2.0], &pair), StatsError::OutOfDomain { .. }));

@@ -7,7 +7,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 use crate::null::{standard_quantile, two_sided_z};
-use crate::paired::minimum_blocks;
+use crate::paired::minimum_rounds;
 use crate::proportion::clopper_pearson;
 use crate::{Bounds, Confidence, Estimate, Interval, Method, PairedRatio, StatsError, sample};
 
@@ -75,8 +75,8 @@ impl Events {
         if counted == Counted::Share && trials.iter().any(|trial| trial.count > trial.of) {
             return Err(StatsError::OutOfDomain { what: "share", value, domain: "at most 1" });
         }
-        if m < minimum_blocks(confidence) {
-            return Ok(Estimate { value, n: m, bounds: Bounds::NeedsAtLeast(minimum_blocks(confidence)) });
+        if m < minimum_rounds(confidence) {
+            return Ok(Estimate { value, n: m, bounds: Bounds::NeedsAtLeast(minimum_rounds(confidence)) });
         }
         let independent = match counted {
             Counted::Share => value * (1.0 - value) / n,
@@ -163,7 +163,7 @@ impl PairedRatio {
             ratios.get(at).copied().filter(|ratio| ratio.is_finite()).ok_or(StatsError::Overflow)
         };
         let bounds = match cut {
-            0 => Bounds::NeedsAtLeast(minimum_blocks(confidence).max(m + 1)),
+            0 => Bounds::NeedsAtLeast(minimum_rounds(confidence).max(m + 1)),
             cut => Bounds::Interval(Interval::new(
                 end(0.0, cut - 1)?.min(x / y),
                 end(f64::INFINITY, subsets.len() - cut)?.max(x / y),

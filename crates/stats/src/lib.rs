@@ -27,7 +27,7 @@
 //!
 //! // Median latency in µs of two variants, round by round. A noisy neighbour disturbed the third round.
 //! let rounds = [(100.0, 81.0), (102.0, 80.0), (190.0, 155.0), (99.0, 80.0), (101.0, 83.0), (98.0, 79.0)];
-//! let found = PairedRatio::from_blocks(&rounds, Confidence::P95)?;
+//! let found = PairedRatio::from_rounds(&rounds, Confidence::P95)?;
 //! assert!(found.ratio.high() < Some(0.83));
 //!
 //! let verdict = found.verdict(Tolerance::DEFAULT, Better::Lower, &Planner::default());
@@ -71,7 +71,7 @@ pub use holm::holm;
 pub use little::{LittleOutcome, LittlesLaw};
 pub use median::median;
 pub use null::Method;
-pub use paired::{PairedRatio, minimum_blocks};
+pub use paired::{PairedRatio, minimum_rounds};
 pub use planner::Planner;
 pub use proportion::proportion;
 pub use quantile::quantile;

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::paired::minimum_blocks;
+use crate::paired::minimum_rounds;
 use crate::quantile::median_of_sorted;
 use crate::sample;
 use crate::{Bounds, Confidence, Estimate, Interval, StatsError};
@@ -22,7 +22,7 @@ pub fn median(sample: &[f64], confidence: Confidence) -> Result<Estimate, StatsE
     let n = sorted.len();
     let bounds = match order_statistic(n, confidence) {
         Some((r, coverage)) => Bounds::Interval(Interval::new(sorted[r - 1], sorted[n - r], coverage)?),
-        None => Bounds::NeedsAtLeast(minimum_blocks(confidence)),
+        None => Bounds::NeedsAtLeast(minimum_rounds(confidence)),
     };
     Ok(Estimate { value: median_of_sorted(&sorted), n, bounds })
 }

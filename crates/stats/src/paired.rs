@@ -42,7 +42,7 @@ impl PairedRatio {
     /// # Errors
     /// No rounds, a number that is not finite and positive (the index counts rounds), more than 2000 rounds, or a ratio
     /// that exceeds a double.
-    pub fn from_blocks(rounds: &[(f64, f64)], confidence: Confidence) -> Result<Self, StatsError> {
+    pub fn from_rounds(rounds: &[(f64, f64)], confidence: Confidence) -> Result<Self, StatsError> {
         sample::at_most(rounds.len(), PAIRWISE_LIMIT)?;
         let (a, b): (Vec<f64>, Vec<f64>) = rounds.iter().copied().unzip();
         sample::positive(&a)?;
@@ -57,7 +57,7 @@ impl PairedRatio {
                 sample::ratio(walsh[walsh.len() - 1 - k])?,
                 coverage,
             )?),
-            None => Bounds::NeedsAtLeast(minimum_blocks(confidence)),
+            None => Bounds::NeedsAtLeast(minimum_rounds(confidence)),
         };
         let (p_value, method) = signed_rank_test(&d);
         let centre = median_of_sorted(&walsh);
@@ -76,7 +76,7 @@ impl PairedRatio {
 /// Minimum number of rounds for an interval of a paired comparison, or of a median, at this level: the least n with
 /// 2·2⁻ⁿ ≤ α. 6 at 95 %, 8 at 99 %.
 #[must_use]
-pub fn minimum_blocks(confidence: Confidence) -> usize {
+pub fn minimum_rounds(confidence: Confidence) -> usize {
     // The level is at most 1 − 10⁻⁹, so this is at most 31. The subtraction prevents rounding up for levels such as
     // 0.5, whose logarithm is an integer.
     (1.0 - confidence.alpha().log2() - 1e-9).ceil() as usize
@@ -128,11 +128,11 @@ mod tests {
     use super::*;
 
     fn compare(rounds: &[(f64, f64)]) -> PairedRatio {
-        PairedRatio::from_blocks(rounds, Confidence::P95).unwrap()
+        PairedRatio::from_rounds(rounds, Confidence::P95).unwrap()
     }
 
     #[test]
-    fn six_blocks_are_the_first_with_an_interval() {
+    fn six_rounds_are_the_first_with_an_interval() {
         let rounds: Vec<(f64, f64)> = (1..=6).map(|i| (1.0, 1.0 + f64::from(i))).collect();
         let five = compare(&rounds[..5]);
         assert_eq!(five.ratio.needs(), Some(6));
@@ -146,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn minimum_blocks_is_where_the_smallest_p_value_passes() {
+    fn minimum_rounds_is_where_the_smallest_p_value_passes() {
         for (level, n) in [(0.5, 2), (0.75, 3), (0.9, 5), (0.95, 6), (0.99, 8), (0.995, 9)] {
-            assert_eq!(minimum_blocks(Confidence::new(level).unwrap()), n, "{level}");
+            assert_eq!(minimum_rounds(Confidence::new(level).unwrap()), n, "{level}");
         }
         for n in 2..=30 {
             let level = Confidence::new(1.0 - 2.0 * 0.5_f64.powi(n)).unwrap();
-            assert_eq!(minimum_blocks(level), n as usize);
+            assert_eq!(minimum_rounds(level), n as usize);
             assert!(critical(n as usize, level).is_some());
             assert!(critical(n as usize - 1, level).is_none());
         }
@@ -168,18 +168,18 @@ mod tests {
     }
 
     #[test]
-    fn a_number_no_ratio_can_use_is_an_error_that_names_the_block() {
+    fn a_number_no_ratio_can_use_is_an_error_that_names_the_round() {
         let with = |bad: f64| {
             let rounds = [(1.0, 2.0), (1.0, bad), (1.0, 2.0)];
-            PairedRatio::from_blocks(&rounds, Confidence::P95).unwrap_err()
+            PairedRatio::from_rounds(&rounds, Confidence::P95).unwrap_err()
         };
         assert_eq!(with(0.0), StatsError::NotPositive { index: 1, value: 0.0 });
         assert_eq!(with(-1.0), StatsError::NotPositive { index: 1, value: -1.0 });
         assert!(matches!(with(f64::NAN), StatsError::NotFinite { index: 1, .. }));
-        assert_eq!(PairedRatio::from_blocks(&[], Confidence::P95), Err(StatsError::Empty));
+        assert_eq!(PairedRatio::from_rounds(&[], Confidence::P95), Err(StatsError::Empty));
         let huge = [(f64::MIN_POSITIVE, f64::MAX)];
-        assert_eq!(PairedRatio::from_blocks(&huge, Confidence::P95), Err(StatsError::Overflow));
+        assert_eq!(PairedRatio::from_rounds(&huge, Confidence::P95), Err(StatsError::Overflow));
         let operations = vec![(1.0, 2.0); PAIRWISE_LIMIT + 1];
-        assert!(matches!(PairedRatio::from_blocks(&operations, Confidence::P95), Err(StatsError::TooMany { .. })));
+        assert!(matches!(PairedRatio::from_rounds(&operations, Confidence::P95), Err(StatsError::TooMany { .. })));
     }
 }

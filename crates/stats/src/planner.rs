@@ -1,7 +1,7 @@
 //! Forecasts of the number of rounds for a conclusion.
 
 use crate::null::{standard_quantile, two_sided_z};
-use crate::paired::minimum_blocks;
+use crate::paired::minimum_rounds;
 use crate::sample::log_ratio;
 use crate::{Confidence, Estimate, ExpectedRange, Spread, StatsError, Tolerance};
 
@@ -119,7 +119,7 @@ impl Planner {
     }
 
     fn floor(&self) -> usize {
-        minimum_blocks(self.confidence).max(FLOOR)
+        minimum_rounds(self.confidence).max(FLOOR)
     }
 
     fn z_interval(&self) -> f64 {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_effect_is_the_inverse_of_the_blocks_it_takes() {
+    fn the_smallest_effect_is_the_inverse_of_the_rounds_it_takes() {
         for planner in [Planner::default(), Planner::new(Confidence::P99, 0.9).unwrap()] {
             for spread in [0.01, 0.08, 0.3].map(Spread::normal) {
                 for rounds in [9, 10, 20, 40, 357] {

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_block_runs_every_arm_once() {
+    fn every_round_runs_every_variant_once() {
         for variants in 0..12 {
             let schedule = Schedule::new(7, variants);
             for round in 0..50 {

@@ -166,13 +166,13 @@ mod tests {
     }
 
     /// Evenly spaced quantiles of a normal distribution with this standard deviation, as on a normal host.
-    fn normal_blocks(n: usize, deviation: f64) -> Vec<f64> {
+    fn normal_rounds(n: usize, deviation: f64) -> Vec<f64> {
         (0..n).map(|i| deviation * standard_quantile((i as f64 + 0.5) / n as f64)).collect()
     }
 
     #[test]
     fn a_normal_host_has_one_spread_for_effects_of_all_sizes() {
-        for spread in [Spread::normal(0.1), Spread::of(&normal_blocks(400, 0.1), 0.0).unwrap()] {
+        for spread in [Spread::normal(0.1), Spread::of(&normal_rounds(400, 0.1), 0.0).unwrap()] {
             for effect in [0.001, 0.02, 0.05, 0.1, 0.2, 0.5] {
                 assert!((spread.at(effect) / 0.1 - 1.0).abs() < 0.03, "{effect}: {spread:?}");
                 let back = spread.effect(effect / spread.at(effect));
@@ -183,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn a_few_blocks_far_off_count_for_effects_of_their_size() {
+    fn a_few_rounds_far_off_count_for_effects_of_their_size() {
         // Five in eight rounds agree within 2 %, three in eight deviate by 0.3 in either direction.
-        let mut rounds = normal_blocks(50, 0.02);
+        let mut rounds = normal_rounds(50, 0.02);
         rounds.extend([0.3, -0.3].repeat(15));
         let spread = Spread::of(&rounds, 0.0).unwrap();
         assert!(mad(&rounds).unwrap() < 0.05);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_blocks_have_no_spread_and_one_block_none_that_is_known() {
+    fn equal_rounds_have_no_spread_and_one_round_none_that_is_known() {
         let none = Spread::of(&[0.5; 9], 0.5).unwrap();
         assert_eq!((none.at(0.05), none.effect(3.0), none.typical()), (0.0, 0.0, 0.0));
         assert_eq!(Spread::of(&[0.5], 0.5), None);

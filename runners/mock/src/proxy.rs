@@ -119,9 +119,9 @@ fn misbehave(fault: Fault) {
         Fault::DiesBySignal => std::process::abort(),
         Fault::PrintsGarbage => println!("Inserting rows, please wait..."),
         Fault::EndlessLine => {
-            let round = [b'x'; 1 << 16];
+            let block = [b'x'; 1 << 16];
             let mut out = std::io::stdout().lock();
-            while out.write_all(&round).is_ok() {}
+            while out.write_all(&block).is_ok() {}
             std::process::exit(1);
         }
         _ => {}

@@ -125,7 +125,7 @@ class Queues(unittest.TestCase):
         request = self.queue_trial("litequeue", self.made(), [role("r", [0], 1, {"transactions": 1})], **memory)
         self.assertIn("a database in a file", self.refused(request)["reason"])
 
-    def test_an_sharing_that_a_library_does_not_bear_is_refused(self):
+    def test_a_sharing_that_a_library_does_not_bear_is_refused(self):
         """Two objects of persist-queue give one task to two workers; and no queue has reads to split off."""
         roles = [role("r", [0], 1, {"transactions": 1})]
         for driver, sharing in (("persist-queue", "own-connection"), ("litequeue", "writer-readers"), ("huey", "pool")):

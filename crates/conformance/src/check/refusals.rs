@@ -85,7 +85,7 @@ fn unreachable(dialect: Dialect, url: &str) -> Result<Vec<(&'static str, &'stati
     ];
     if let Some(password) = parsed.password {
         let wrong = url.replacen(&format!(":{password}@"), ":not-the-password@", 1);
-        let code = by(dialect, "", "invalid_password", "ER_SHARING_DENIED_ERROR");
+        let code = by(dialect, "", "invalid_password", "ER_ACCESS_DENIED_ERROR");
         cases.push(("a wrong password", code, at(&wrong, "s")));
     }
     if let Some(database) = parsed.database.filter(|_| dialect == Dialect::Postgres) {

@@ -98,7 +98,7 @@ fn a_run_does_not_go_on_with_another_program_of_a_runner() {
 }
 
 #[test]
-fn a_reader_of_the_run_file_delays_a_block_and_loses_none() {
+fn a_reader_of_the_run_file_delays_a_round_and_loses_none() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let options = options(folder.path());
     let run = Run::new(plan(folder.path(), "mock:scripted", 2), "", options.clone(), &runners, &stop).expect("checked");

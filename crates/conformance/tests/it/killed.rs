@@ -47,7 +47,7 @@ fn child() {
 }
 
 /// Number of rounds in a file. All must be complete.
-fn whole_blocks(file: &Path) -> u32 {
+fn whole_rounds(file: &Path) -> u32 {
     let info = RunFile::open(file).and_then(|f| f.info()).expect("a run file");
     let connection = Connection::open(file).expect("opens");
     let check: String = connection.query_row("PRAGMA integrity_check", [], |r| r.get(0)).expect("checked");
@@ -107,17 +107,17 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
         if !file.exists() {
             continue;
         }
-        let now = whole_blocks(&file);
+        let now = whole_rounds(&file);
         assert!(now >= rounds, "{rounds} rounds have become {now}");
         rounds = now;
     }
     assert!(kills >= 3 && rounds > 0, "{kills} kills, {rounds} rounds");
     println!("{kills} kills, {rounds} rounds");
-    if whole_blocks(&file) < ROUNDS {
+    if whole_rounds(&file) < ROUNDS {
         let stop = AtomicBool::new(false);
         Run::resume(options(folder.path()), &runners, &stop).and_then(|r| r.execute(&mut |_| {})).expect("goes on");
     }
-    assert_eq!(whole_blocks(&file), ROUNDS);
+    assert_eq!(whole_rounds(&file), ROUNDS);
     assert!(RunFile::open(&file).and_then(|f| f.info()).expect("a run file").finished.is_some());
     // The next run must have removed the files that the killed runs left in their directory.
     let left: Vec<_> =
@@ -172,7 +172,7 @@ fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
 
     let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("a killed run is a valid run");
     assert_eq!(info.rounds(), 0);
-    assert_eq!(whole_blocks(&options.file), 0);
+    assert_eq!(whole_rounds(&options.file), 0);
 }
 
 /// A small file system in memory; `None` where the test may not mount one.

@@ -292,7 +292,7 @@ fn a_trial_whose_settings_move_fails_and_names_both_values() {
 }
 
 #[test]
-fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_blocks() {
+fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_rounds() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let options = options(folder.path());
     Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &stop)

@@ -117,7 +117,7 @@ fn plan(args: &Args, info: &RunInfo) -> Result<Plan> {
                 format!("--rounds: {rounds} are fewer than the {most} of the run, and could only leave verdicts open");
             return Err(BadInput(line).into());
         }
-        plan.raise_blocks(rounds);
+        plan.raise_rounds(rounds);
     }
     Ok(plan)
 }

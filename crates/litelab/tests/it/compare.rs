@@ -118,7 +118,7 @@ fn a_regression_that_cannot_be_looked_at_again_ends_with_1_and_says_why() {
 }
 
 #[test]
-fn arms_of_one_run_are_run_again_within_blocks() {
+fn variants_of_one_run_are_run_again_within_rounds() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     std::fs::write(

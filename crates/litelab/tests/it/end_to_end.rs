@@ -100,7 +100,7 @@ fn tables(dir: &Path) {
             &["show", "one.db", "--columns", "sharng"][..],
             "did you mean `sharing`? (known: scenario, transaction, driver, profile,",
         ),
-        (&["show", "one.db", "--filter", "sharing=shard"], "did you mean `one-connection`?"),
+        (&["show", "one.db", "--filter", "sharing=one-conection"], "did you mean `one-connection`?"),
         (&["show", "one.db", "--filter", "sharing"], "NAME=VALUE"),
         (&["show", "one.db", "--metric", "p98"], "(known: throughput, "),
         (&["export", "one.db", "--columns", "sharing"], "--format markdown"),
@@ -120,7 +120,7 @@ fn a_run_that_is_killed_is_valid_and_resumes() {
     let dir = folder.path();
     let arguments = ["run", "smoke", "--rounds", "20", "-o", "k.db", "--only", "sharing", "--no-calibration"];
     let mut child = litelab(dir, &arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    wait_for_blocks(&dir.join("k.db"), 2);
+    wait_for_rounds(&dir.join("k.db"), 2);
     // SIGKILL: litelab gets no chance to clean up.
     child.kill().unwrap();
     child.wait().unwrap();
@@ -140,7 +140,7 @@ fn ctrl_c_ends_well_and_says_how_to_go_on() {
     let dir = folder.path();
     let arguments = ["run", "smoke", "--rounds", "50", "-o", "c.db", "--only", "sharing", "--no-calibration"];
     let child = litelab(dir, &arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    wait_for_blocks(&dir.join("c.db"), 1);
+    wait_for_rounds(&dir.join("c.db"), 1);
     let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupted.success());
     let output = child.wait_with_output().unwrap();
@@ -150,7 +150,7 @@ fn ctrl_c_ends_well_and_says_how_to_go_on() {
 }
 
 /// Waits until the run file holds `wanted` rounds.
-fn wait_for_blocks(file: &Path, wanted: i64) {
+fn wait_for_rounds(file: &Path, wanted: i64) {
     let begun = Instant::now();
     loop {
         assert!(begun.elapsed() < Duration::from_secs(120), "no round within two minutes: is the runner built?");

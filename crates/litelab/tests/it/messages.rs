@@ -71,7 +71,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "role.w",
         "driver = 'c'\nsharing = 'group-commit'\nrole.w",
-        "s/only: driver `c` does not have sharing `group-commit` (it has own-connection, shared, pool, app-lock, split)",
+        "s/only: driver `c` does not have sharing `group-commit` (it has own-connection, one-connection, pool, app-lock, writer-readers)",
     ),
     (
         "role.w",
@@ -255,7 +255,7 @@ fn arguments_that_are_not_alike_are_not_suggested() {
     };
     let driver = said(&["repeat", "--driver", "c", "r.db"]);
     assert!(driver.contains("'--driver'") && !driver.contains("similar"), "{driver}");
-    assert!(said(&["run", "--bloks", "3"]).contains("'--rounds'"));
+    assert!(said(&["run", "--ronds", "3"]).contains("'--rounds'"));
     assert!(said(&["generate", "sqlite3perf", "x.db", "--rows", "many"]).contains("such as 10000, 10_000 or 10k"));
 }
 

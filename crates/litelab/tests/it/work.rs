@@ -78,7 +78,7 @@ fn work_that_did_nothing_is_the_first_thing_said() {
 }
 
 #[test]
-fn an_invariant_that_every_trial_breaks_is_one_line_and_one_block() {
+fn an_invariant_that_every_trial_breaks_is_one_line_and_one_round() {
     let folder = tempfile::tempdir().unwrap();
     let invariant =
         "[[invariant]]\nabout = \"rows\"\nsql = \"SELECT sum(v) + abs(random() % 1000) + 1000 FROM t\"\nequals = 0\n";

@@ -127,7 +127,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     // `--rounds` is allowed to set fewer.
     if options.rounds.is_none() {
         for index in 0..plan.scenarios.len() {
-            plan.scenarios[index].rounds = plan.scenarios[index].rounds.max(plan.least_blocks(index));
+            plan.scenarios[index].rounds = plan.scenarios[index].rounds.max(plan.least_rounds(index));
         }
     }
     Ok(plan)

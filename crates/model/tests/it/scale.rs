@@ -6,7 +6,7 @@ use litelab_model::judging::{judged, shared_confidence};
 use litelab_model::library::{self, Kind};
 use litelab_model::{Options, Plan, resolve};
 use litelab_protocol::{Dialect, Load, Role, Until};
-use litelab_stats::minimum_blocks;
+use litelab_stats::minimum_rounds;
 
 const BY_TIME: &str = "role.w = { run = 'insert', for = '3s' }";
 
@@ -71,7 +71,7 @@ fn nothing_is_left_out_of_a_count_a_given_rate_a_search_or_a_kill() {
 }
 
 #[test]
-fn a_scenario_has_the_blocks_that_its_intervals_need() {
+fn a_scenario_has_the_rounds_that_its_intervals_need() {
     let rounds = |variants: &str, rounds: u32, options: &Options| {
         let lines = format!("rounds = {rounds}\nmetrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\n{variants}");
         resolved_with(&lines, options).scenarios[0].rounds
@@ -95,7 +95,7 @@ fn a_scenario_has_the_blocks_that_its_intervals_need() {
         &format!("metrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\nvary.workers = [1, 2]"),
         &asked,
     );
-    assert_eq!((plan.scenarios[0].rounds, plan.least_blocks(0)), (2, 6), "the command line has the last word");
+    assert_eq!((plan.scenarios[0].rounds, plan.least_rounds(0)), (2, 6), "the command line has the last word");
     let quick = Options { quick: true, ..usual };
     assert_eq!(rounds("vary.workers = [1, 2]\nquick = { rounds = 1 }", 30, &quick), 6);
 }
@@ -133,7 +133,7 @@ fn built_in_studies_can_reach_their_verdicts_at_both_scales() {
                 let claimed = plan.claims.iter().any(|claim| plan.variants[claim.variant].scenario == index);
                 if ratios > 0 || claimed {
                     let shared = shared_confidence(ratios, &judged(&scenario.metrics));
-                    let least = minimum_blocks(shared).max(6) as u32;
+                    let least = minimum_rounds(shared).max(6) as u32;
                     assert!(scenario.rounds >= least, "{name}, quick {quick}, {}: {}", scenario.name, scenario.rounds);
                 }
             }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn variant_has_no_model_and_no_flags() {
+    fn arm_has_no_model_and_no_flags() {
         let variant = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\n\n";
         let cpu = Cpu::from_parts(variant, Path::new("/nonexistent"));
         assert_eq!((cpu.model, cpu.logical, cpu.virtualised), (None, Some(1), None));

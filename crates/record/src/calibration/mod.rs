@@ -97,7 +97,7 @@ pub struct Noise {
     /// Spread of the log-ratio between rounds.
     pub spread: Spread,
     /// Number of rounds of each experiment.
-    pub experiment_blocks: u32,
+    pub experiment_rounds: u32,
     /// Number of experiments: disjoint groups of rounds, each judged as a separate comparison.
     pub experiments: u32,
     /// Number of experiments whose interval excludes 1: false positives.
@@ -168,7 +168,7 @@ pub(crate) mod testkit {
                 rounds: 60,
                 ratio,
                 spread: Spread::normal(0.031),
-                experiment_blocks: 6,
+                experiment_rounds: 6,
                 experiments: 10,
                 false_differences: 1,
                 false_rate: proportion(1, 10, Confidence::P95).ok(),

@@ -101,7 +101,7 @@ fn judge(metric: &Metric, shared: &[(u32, usize, usize)], variants: &[VariantAna
         return Err(format!("no round has a {metric} of all variants"));
     }
     let round = |index: usize| numbers.get(index).map_or(0, |round| round + 1);
-    Crossover::from_blocks(&levels, &rounds, better(metric), Confidence::P95).map_err(|error| match error {
+    Crossover::from_rounds(&levels, &rounds, better(metric), Confidence::P95).map_err(|error| match error {
         StatsError::NotPositive { index, .. } => format!("no ratio in {metric}: it is 0 in round {}", round(index)),
         StatsError::NotFinite { index, .. } => {
             format!("no ratio in {metric}: it is no number in round {}", round(index))

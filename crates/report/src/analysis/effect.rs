@@ -90,7 +90,7 @@ pub(super) fn effects(
     let mut effects = Vec::new();
     for contrast in contrasts {
         let pairs: Vec<(f64, f64)> = rounds.values().map(|round| (1.0, contrast.of(round, &reference).exp())).collect();
-        let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| format!("no effects in {metric}: {e}"))?;
+        let ratio = PairedRatio::from_rounds(&pairs, confidence).map_err(|e| format!("no effects in {metric}: {e}"))?;
         let name = |(d, level): &(usize, String)| (dimensions[*d].clone(), level.clone());
         effects.push(Effect {
             metric: metric.clone(),

@@ -97,10 +97,10 @@ fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confide
             other => format!("no ratio in {metric}: {other}"),
         });
     }
-    let pairs = pairs_of(&ours.by_block, &theirs.by_block);
+    let pairs = pairs_of(&ours.by_round, &theirs.by_round);
     let values: Vec<(f64, f64)> = pairs.iter().map(|(_, theirs, ours)| (*theirs, *ours)).collect();
     let round = |index: usize| pairs.get(index).map_or(0, |(round, ..)| round + 1);
-    PairedRatio::from_blocks(&values, confidence).map_err(|error| match error {
+    PairedRatio::from_rounds(&values, confidence).map_err(|error| match error {
         StatsError::Empty => format!("no round has a {metric} of both variants"),
         StatsError::NotPositive { index, .. } => {
             format!("no ratio in {metric}: it is 0 in round {}", round(index))

@@ -93,7 +93,7 @@ pub fn alike(reason: &str) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Values {
     /// Pairs of round and value.
-    pub by_block: Vec<(u32, f64)>,
+    pub by_round: Vec<(u32, f64)>,
     /// Median with its 95 % interval; for a rare event the share or rate over all trials together. `None` only if there
     /// is no value or a value is not finite.
     pub estimate: Option<Estimate>,
@@ -114,10 +114,10 @@ pub struct Values {
 impl Values {
     /// Creates the values of a metric and computes their estimate.
     #[must_use]
-    pub fn new(mut by_block: Vec<(u32, f64)>) -> Self {
-        by_block.sort_by_key(|(round, _)| *round);
-        let values: Vec<f64> = by_block.iter().map(|(_, value)| *value).collect();
-        Self { estimate: median(&values, Confidence::P95).ok(), by_block, ..Self::default() }
+    pub fn new(mut by_round: Vec<(u32, f64)>) -> Self {
+        by_round.sort_by_key(|(round, _)| *round);
+        let values: Vec<f64> = by_round.iter().map(|(_, value)| *value).collect();
+        Self { estimate: median(&values, Confidence::P95).ok(), by_round, ..Self::default() }
     }
 
     /// Creates the values of a rare event from its counts by round.
@@ -125,9 +125,9 @@ impl Values {
     pub fn counted(metric: &Metric, events: BTreeMap<u32, Events>) -> Self {
         let counted = if metric.measure == Measure::ErrorShare { Counted::Rate } else { Counted::Share };
         let trials: Vec<Events> = events.values().copied().collect();
-        let by_block = events.iter().filter(|(_, e)| e.of > 0).map(|(round, e)| (*round, e.count as f64 / e.of as f64));
-        let by_block = by_block.collect();
-        Self { by_block, estimate: Events::pooled(&trials, counted, Confidence::P95).ok(), events, ..Self::default() }
+        let by_round = events.iter().filter(|(_, e)| e.of > 0).map(|(round, e)| (*round, e.count as f64 / e.of as f64));
+        let by_round = by_round.collect();
+        Self { by_round, estimate: Events::pooled(&trials, counted, Confidence::P95).ok(), events, ..Self::default() }
     }
 
     /// Counts of a rare event over all trials; `None` for any other metric.
@@ -189,7 +189,7 @@ impl VariantAnalysis {
     /// Values of a metric by round; empty if there are none.
     #[must_use]
     pub fn values(&self, metric: &Metric) -> &[(u32, f64)] {
-        self.metrics.get(metric).map_or(&[], |values| &values.by_block)
+        self.metrics.get(metric).map_or(&[], |values| &values.by_round)
     }
 
     /// Reason for which a metric of this variant is not judged: trials that are too short, or a quantile of too few

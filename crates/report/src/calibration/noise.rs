@@ -30,7 +30,7 @@ pub fn noise(analysis: &Analysis) -> Vec<Noise> {
             };
             let rounds: Vec<(f64, f64)> = pairs(twin, variant, metric).into_iter().map(|(_, a, b)| (a, b)).collect();
             let Ok(aa) = Aa::of(&rounds, EXPERIMENT as usize, Confidence::P95) else { continue };
-            let (Some(spread), Ok(overall)) = (aa.overall.spread, PairedRatio::from_blocks(&rounds, together)) else {
+            let (Some(spread), Ok(overall)) = (aa.overall.spread, PairedRatio::from_rounds(&rounds, together)) else {
                 continue;
             };
             let effect = |rounds| Effect { rounds, effect: Planner::default().smallest_effect(spread, rounds) };
@@ -40,7 +40,7 @@ pub fn noise(analysis: &Analysis) -> Vec<Noise> {
                 rounds: rounds.len() as u32,
                 ratio: overall.ratio,
                 spread,
-                experiment_blocks: EXPERIMENT,
+                experiment_rounds: EXPERIMENT,
                 experiments: aa.experiments,
                 false_differences: aa.false_differences,
                 false_rate: aa.rate,

@@ -69,7 +69,7 @@ impl Chart for Forest {
     }
 
     fn description(&self) -> String {
-        let common = self.common_blocks();
+        let common = self.common_rounds();
         let each = common.map(|rounds| format!(", {} each", number::counted(rounds, "round"))).unwrap_or_default();
         let rows = self.rows.iter().map(|row| row.sentence(common.is_none()));
         say::description(&self.summary, &format!("{} on a logarithmic axis{each}.", self.axis), rows)
@@ -91,7 +91,7 @@ impl Chart for Forest {
         let long = self.rows.len() > LONG;
         let mut y = if long { text::LINE + 4.0 } else { 0.0 };
         let mut ground = Ground::new(scale, right, self.band, ticks.iter().map(|tick| tick.place).collect());
-        let common = self.common_blocks();
+        let common = self.common_rounds();
         let mut rows = Vec::new();
         for (row, notes) in self.rows.iter().zip(&notes) {
             let (markup, end) = row.markup(&mut ground, notes, common.is_none(), y);
@@ -166,7 +166,7 @@ impl Ground {
 impl Forest {
     /// Number of rounds of every row, if there are several rows and all have the same number, which is then printed
     /// once.
-    fn common_blocks(&self) -> Option<u32> {
+    fn common_rounds(&self) -> Option<u32> {
         let first = self.rows.first()?.rounds;
         (self.rows.len() > 1 && self.rows.iter().all(|row| row.rounds == first)).then_some(first)
     }
@@ -216,12 +216,12 @@ impl ForestRow {
     }
 
     /// Draws the row from `top` on; returns also the position of the next row.
-    fn markup(&self, ground: &mut Ground, notes: &[Vec<String>; 2], with_blocks: bool, top: f64) -> (Markup, f64) {
-        let rounds = if with_blocks { number::counted(self.rounds, "round") } else { String::new() };
+    fn markup(&self, ground: &mut Ground, notes: &[Vec<String>; 2], with_rounds: bool, top: f64) -> (Markup, f64) {
+        let rounds = if with_rounds { number::counted(self.rounds, "round") } else { String::new() };
         let label = text::wrap_bold(&self.label, WIDTH - text::width(&rounds) - 12.0);
         let reason = self.drawn().err().map(|reason| text::wrap(&reason, ground.right - 8.0)).unwrap_or_default();
         let noted = notes.iter().map(Vec::len).sum::<usize>();
-        let lane = top + label.len().max(usize::from(with_blocks)) as f64 * text::LINE + GAP;
+        let lane = top + label.len().max(usize::from(with_rounds)) as f64 * text::LINE + GAP;
         let height = LANE.max(noted.max(reason.len()) as f64 * text::LINE + 4.0);
         ground.lane(lane, lane + height);
         let middle = lane + height / 2.0;
@@ -234,7 +234,7 @@ impl ForestRow {
         let notes_at = ground.right + 8.0;
         let markup = html! {
             (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
-            @if with_blocks { (svg::label(WIDTH, lane - GAP - 4.0, Anchor::End, "dim", &rounds)) }
+            @if with_rounds { (svg::label(WIDTH, lane - GAP - 4.0, Anchor::End, "dim", &rounds)) }
             (whiskers.markup(&format!("whisker {class}")))
             (mark::shapes(shape(tone), points).markup(&format!("mark {class}")))
             (svg::lines(4.0, first(reason.len()), Anchor::Start, "dim", &reason))
@@ -251,10 +251,10 @@ impl ForestRow {
         [text::wrap_bold(&verdict.unwrap_or_default(), NOTES), text::wrap(&figures, NOTES)]
     }
 
-    fn sentence(&self, with_blocks: bool) -> String {
+    fn sentence(&self, with_rounds: bool) -> String {
         let verdict = self.verdict.as_ref().map(|verdict| format!("{}, ", verdict.word)).unwrap_or_default();
         let what = self.drawn().map_or_else(|reason| reason, say::ratio);
-        let rounds = if with_blocks { format!(", {}", number::counted(self.rounds, "round")) } else { String::new() };
+        let rounds = if with_rounds { format!(", {}", number::counted(self.rounds, "round")) } else { String::new() };
         format!("{}: {verdict}{what}{rounds}", self.label)
     }
 }

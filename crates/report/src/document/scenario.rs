@@ -72,7 +72,7 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     {
         text.push_str(" · nothing is compared, for all trials of the baseline failed");
     }
-    if let Some(least) = short_of_blocks(scenario) {
+    if let Some(least) = short_of_rounds(scenario) {
         text.push_str(&format!(
             " · no variant is compared with a baseline: ratios of {} in {} that all hold together at 95 % need {least} rounds at \
              the least",
@@ -95,7 +95,7 @@ fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
 
 /// Number of rounds that ratios need, if several variants are compared and none has enough. The caption then reports it
 /// once, instead of every cell.
-fn short_of_blocks(scenario: &ScenarioAnalysis) -> Option<usize> {
+fn short_of_rounds(scenario: &ScenarioAnalysis) -> Option<usize> {
     let ratios = || scenario.comparisons.iter().flat_map(|c| &c.metrics).filter_map(|m| m.ratio.as_ref().ok());
     let short = scenario.comparisons.len() > 1 && ratios().all(|r| r.ratio.needs().is_some());
     ratios().filter_map(|r| r.ratio.needs()).max().filter(|_| short)
@@ -120,7 +120,7 @@ fn table(
     let values = shown(scenario, variants);
     columns.extend(values.iter().map(|metric| Column::right(metric.to_string(), VALUES)));
     let mut ratios = scenario.comparisons.iter().flat_map(|c| &c.metrics);
-    let compared = ratios.any(|m| m.ratio.is_ok()) && short_of_blocks(scenario).is_none();
+    let compared = ratios.any(|m| m.ratio.is_ok()) && short_of_rounds(scenario).is_none();
     if compared {
         columns.push(Column::left("verdict", RATIOS));
         columns.extend(scenario.judged.iter().map(|metric| Column::right(format!("{metric} ratio"), RATIOS)));

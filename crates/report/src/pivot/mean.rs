@@ -78,7 +78,7 @@ fn of_column(
     }
     let whole = rounds.values().filter(|(_, count)| *count == rows.len());
     let pairs: Vec<(f64, f64)> = whole.map(|(sum, count)| (1.0, (sum / *count as f64).exp())).collect();
-    let ratio = PairedRatio::from_blocks(&pairs, confidence).map_err(|e| e.to_string())?;
+    let ratio = PairedRatio::from_rounds(&pairs, confidence).map_err(|e| e.to_string())?;
     if ratio.ratio.interval().is_none() {
         return Err(format!("it {}", crate::number::needs(&ratio.ratio)));
     }

@@ -36,7 +36,7 @@ fn calibration(spread: f64) -> HostCalibration {
             rounds: 60,
             ratio: aa.overall.ratio,
             spread: Spread::normal(s),
-            experiment_blocks: 6,
+            experiment_rounds: 6,
             experiments: aa.experiments,
             false_differences: aa.false_differences,
             false_rate: aa.rate,
@@ -110,7 +110,7 @@ fn a_calibration_is_shown() {
 }
 
 #[test]
-fn a_host_too_noisy_for_the_study_is_named_with_the_blocks_it_takes() {
+fn a_host_too_noisy_for_the_study_is_named_with_the_rounds_it_takes() {
     let (info, analysis) = calibrated(0.05);
     let found = forecasts(&info);
     let commits = found.iter().find(|f| f.scenario == "sync").unwrap();
@@ -143,7 +143,7 @@ fn work_that_does_not_sync_is_taken_for_the_noisier_kind_bound_by_the_processor(
 }
 
 #[test]
-fn a_quiet_host_is_not_warned_of_and_three_times_the_noise_takes_nine_times_the_blocks() {
+fn a_quiet_host_is_not_warned_of_and_three_times_the_noise_takes_nine_times_the_rounds() {
     let (info, analysis) = calibrated(0.001);
     assert_eq!(forecasts(&info), []);
     assert!(!show(&analysis, &info, Style::PLAIN).contains("the study asks for"));

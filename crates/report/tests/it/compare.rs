@@ -108,7 +108,7 @@ fn unlike_runs_are_refused_by_name_and_allowed_by_request() {
 }
 
 #[test]
-fn arms_of_one_run_are_compared_within_blocks() {
+fn variants_of_one_run_are_compared_within_rounds() {
     let run = common::study();
     let compared = compare_variants(side(&run), 0, 1, &CompareOptions::default()).unwrap();
     assert_eq!(compared.pairing, Pairing::Rounds);

@@ -54,7 +54,7 @@ fn compared() -> ((RunInfo, Analysis), (RunInfo, Analysis), Comparison) {
 }
 
 #[test]
-fn with_the_builds_at_hand_both_sides_are_run_again_in_the_same_blocks() {
+fn with_the_builds_at_hand_both_sides_are_run_again_in_the_same_rounds() {
     let (base, head, comparison) = compared();
     let again = confirm::again(&comparison, &base.0, &head.0, &Builds::of(&head.0));
     assert!(again.pairs.iter().all(|(_, means)| *means == RerunMode::Interleaved), "{:?}", again.pairs);

@@ -139,7 +139,7 @@ fn identical_ways_leave_it_open() {
 }
 
 #[test]
-fn too_few_blocks_have_no_interval() {
+fn too_few_rounds_have_no_interval() {
     let (analysis, info, _) = analysed(&plan(5), rising(1.0));
     assert!(row(&seen(&analysis, &info)).contains("[?]"));
     let found = metrics(&analysis)[0].found.as_ref().unwrap();

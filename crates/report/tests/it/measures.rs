@@ -216,7 +216,7 @@ fn the_harness_costs_what_passes_inside_and_outside() {
 }
 
 #[test]
-fn an_arm_keeps_every_value_with_its_block() {
+fn a_variant_keeps_every_value_with_its_round() {
     let (_, analysis) = common::study();
     let throughput = analysis.variants[5].values(&metric("throughput"));
     let rounds: Vec<u32> = throughput.iter().map(|(round, _)| *round).collect();

@@ -242,7 +242,7 @@ fn a_fall_that_the_interval_does_not_bear_is_not_said() {
 }
 
 #[test]
-fn one_block_gives_a_fit_without_intervals_and_no_fall() {
+fn one_round_gives_a_fit_without_intervals_and_no_fall() {
     let (analysis, info) = analysed(&scaled(1, &[]), |_, variant| gives(law(LEVELS[variant], 0.1, 0.02)));
     let found = only(&analysis);
     let fit = found.law.as_ref().unwrap();

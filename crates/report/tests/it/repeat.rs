@@ -50,7 +50,7 @@ fn the_same_numbers_again_change_no_verdict() {
     // The seed, the number of rounds and the small noise of the trials may differ.
     let mut plan = study();
     plan.reseed(7);
-    plan.raise_blocks(8);
+    plan.raise_rounds(8);
     let after = again(&plan, |round, _, numbers| {
         numbers.p50_ns += u64::from(round % 3);
         None

@@ -94,7 +94,7 @@ fn identical_variants_are_told_apart_in_no_more_than_five_of_a_hundred_tables() 
 }
 
 #[test]
-fn a_tenth_slower_is_found_in_nine_of_ten_rows_with_the_blocks_planned_for_it() {
+fn a_tenth_slower_is_found_in_nine_of_ten_rows_with_the_rounds_planned_for_it() {
     let sharpest = SPREADS[2];
     for others in [1, 4] {
         let confidence = shared_confidence(others, &metrics());

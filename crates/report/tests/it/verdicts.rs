@@ -76,7 +76,7 @@ fn a_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correc
 }
 
 #[test]
-fn what_a_block_has_in_common_cancels() {
+fn what_a_round_has_in_common_cancels() {
     let (_, analysis) = run(&flat(2, 8), |round, variant| throughput(1e6 * storm(round) * [1.0, 1.1][variant]));
     let first = &analysis.scenarios[0].comparisons[0].metrics[0];
     assert_eq!(first.verdict, Verdict::Faster);
@@ -124,7 +124,7 @@ fn more_comparisons_ask_for_more_confidence() {
 }
 
 #[test]
-fn too_few_blocks_have_no_ratio() {
+fn too_few_rounds_have_no_ratio() {
     let (info, analysis) = run(&flat(2, 5), |_, variant| throughput(1e6 * [1.0, 3.0][variant]));
     let text = show(&analysis, &info, Style::PLAIN);
     assert!(text.contains("needs ≥ 7 rounds") && !text.contains('×'), "{text}");

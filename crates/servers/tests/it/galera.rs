@@ -19,7 +19,7 @@ fn a_cluster_has_one_content_and_a_killed_node_catches_up() {
     first.create_schema("shared").unwrap();
     first.script("shared", "CREATE TABLE t (x integer PRIMARY KEY); INSERT INTO t VALUES (1), (2)").unwrap();
     let mut third = node(&cluster, 2);
-    let content = |admin: &mut Admin| admin.content_hash("one-connection", "t").unwrap();
+    let content = |admin: &mut Admin| admin.content_hash("shared", "t").unwrap();
     let before = content(&mut first);
     assert_eq!(content(&mut third), before);
 

@@ -22,7 +22,7 @@ fn rounds(host: Host, n: u32, truth: &[f64], seed: u64) -> Vec<Vec<(f64, f64)>> 
 }
 
 fn found(host: Host, n: u32, truth: &[f64], seed: u64) -> Crossover {
-    Crossover::from_blocks(&LEVELS, &rounds(host, n, truth, seed), Better::Higher, Confidence::P95).unwrap()
+    Crossover::from_rounds(&LEVELS, &rounds(host, n, truth, seed), Better::Higher, Confidence::P95).unwrap()
 }
 
 /// A position as a number for comparisons. The open ends are outside all levels.
@@ -107,13 +107,13 @@ fn identical_variants_have_no_crossover_that_is_shown_and_no_lack_of_one() {
 /// Negative control: the middle half of the rounds' own crossovers resembles an interval but covers far less, which the
 /// check above detects.
 #[test]
-fn the_spread_of_the_blocks_is_no_interval() {
+fn the_spread_of_the_rounds_is_no_interval() {
     let host = Host { trial: 0.2, ..Host::noisy(Noise::Normal) };
     let covered = share(RUNS, |seed| {
         let rounds = rounds(host, 10, &rising(0.4), seed);
         let alone = |round: &Vec<(f64, f64)>| {
             let one = std::slice::from_ref(round);
-            number(Crossover::from_blocks(&LEVELS, one, Better::Higher, Confidence::P95).unwrap().at)
+            number(Crossover::from_rounds(&LEVELS, one, Better::Higher, Confidence::P95).unwrap().at)
         };
         let mut own: Vec<f64> = rounds.iter().map(alone).collect();
         own.sort_by(f64::total_cmp);

@@ -66,7 +66,7 @@ fn paired_ratios() {
     assert!(cases.len() >= 18);
     for case in cases {
         let confidence = Confidence::new(case.confidence).unwrap();
-        let found = PairedRatio::from_blocks(&case.rounds, confidence).unwrap();
+        let found = PairedRatio::from_rounds(&case.rounds, confidence).unwrap();
         let note = &case.note;
         assert!(close(found.ratio.value, case.ratio, 1e-10), "{note}: {found:?}");
         assert!(close(found.p_value, case.p_value, 1e-9), "{note}: {found:?}, {}", case.p_value);

@@ -20,7 +20,7 @@ fn differs(verdict: Verdict) -> bool {
 }
 
 fn paired(pairs: &[(f64, f64)]) -> Verdict {
-    let ratio = PairedRatio::from_blocks(pairs, Confidence::P95).unwrap();
+    let ratio = PairedRatio::from_rounds(pairs, Confidence::P95).unwrap();
     ratio.verdict(Tolerance::DEFAULT, Better::Higher, &Planner::default())
 }
 
@@ -45,12 +45,12 @@ fn all_of_a_then_all_of_b_finds_differences_that_are_drift() {
     assert!(!holds_level(sequential, 0.05, RUNS), "drift went unseen: {sequential}");
     assert!(sequential > 0.5, "{sequential}");
 
-    let in_blocks = share(RUNS, |seed| differs(paired(&rounds(DRIFTING, 10, 1.0, seed))));
-    assert!(holds_level(in_blocks, 0.05, RUNS), "{in_blocks}");
+    let in_rounds = share(RUNS, |seed| differs(paired(&rounds(DRIFTING, 10, 1.0, seed))));
+    assert!(holds_level(in_rounds, 0.05, RUNS), "{in_rounds}");
 }
 
 #[test]
-fn a_before_b_in_every_block_mistakes_position_for_difference() {
+fn a_before_b_in_every_round_mistakes_position_for_difference() {
     // The second position is 10 % slower, for either variant.
     let second_suffers = Host { position: 0.1, drift: 0.0, ..DRIFTING };
     let fixed = share(RUNS, |seed| differs(paired(&rounds_in_order(second_suffers, 10, 1.0, seed, |_| vec![0, 1]))));
@@ -78,7 +78,7 @@ fn orders_by_free_coins_are_not_balanced() {
 }
 
 #[test]
-fn the_paired_test_on_operations_instead_of_blocks_is_caught() {
+fn the_paired_test_on_operations_instead_of_rounds_is_caught() {
     // Two trials cut into 20 windows each: the noise of a trial is the same in all its windows.
     let pseudo = share(RUNS, |seed| {
         let mut rng = Pcg64::seed_from_u64(seed);
@@ -160,7 +160,7 @@ fn uncorrected_cells_find_something_in_a_report_where_nothing_is() {
         share(300, |seed| {
             (0..CELLS).any(|cell| {
                 let pairs = rounds(Host::noisy(Noise::Normal), 10, 1.0, seed * CELLS + cell);
-                let ratio = PairedRatio::from_blocks(&pairs, confidence).unwrap();
+                let ratio = PairedRatio::from_rounds(&pairs, confidence).unwrap();
                 let planner = Planner::new(confidence, 0.8).unwrap();
                 differs(ratio.verdict(Tolerance::DEFAULT, Better::Higher, &planner))
             })

@@ -87,15 +87,15 @@ proptest! {
 
     #[test]
     fn comparisons_never_panic(
-        wild_blocks in vec((wild(), wild()), 0..20),
+        wild_rounds in vec((wild(), wild()), 0..20),
         rounds in vec((extreme_positive(), extreme_positive()), 0..60),
         confidence in level(),
         delta in 0.001..10.0,
     ) {
         let tolerance = Tolerance::new(delta).unwrap();
         let planner = Planner::new(confidence, 0.8).unwrap();
-        for rounds in [wild_blocks, rounds] {
-            if let Ok(found) = PairedRatio::from_blocks(&rounds, confidence) {
+        for rounds in [wild_rounds, rounds] {
+            if let Ok(found) = PairedRatio::from_rounds(&rounds, confidence) {
                 sound(&found.ratio)?;
                 prop_assert!(probability(found.p_value));
                 prop_assert!(found.spread.map(|s| s.at(delta.ln_1p())).is_none_or(|s| s.is_finite() && s >= 0.0));
@@ -181,8 +181,8 @@ proptest! {
             rounds.push((rounds[at].0, rounds[at].0));
         }
         let swapped: Vec<(f64, f64)> = rounds.iter().map(|&(a, b)| (b, a)).collect();
-        let one = PairedRatio::from_blocks(&rounds, Confidence::P95).unwrap();
-        let other = PairedRatio::from_blocks(&swapped, Confidence::P95).unwrap();
+        let one = PairedRatio::from_rounds(&rounds, Confidence::P95).unwrap();
+        let other = PairedRatio::from_rounds(&swapped, Confidence::P95).unwrap();
         prop_assert!((one.p_value - other.p_value).abs() < 1e-14);
         prop_assert!((one.ratio.value * other.ratio.value - 1.0).abs() < 1e-12);
         if let (Some(one), Some(other)) = (one.ratio.interval(), other.ratio.interval()) {
@@ -198,7 +198,7 @@ proptest! {
         confidence in level(),
     ) {
         let rounds: Vec<(f64, f64)> = logs.iter().map(|&d| (1.0, (d + shift).exp())).collect();
-        let found = PairedRatio::from_blocks(&rounds, confidence).unwrap();
+        let found = PairedRatio::from_rounds(&rounds, confidence).unwrap();
         if let Some(interval) = found.ratio.interval() {
             let excludes = interval.low() > 1.0 || interval.high() < 1.0;
             prop_assert_eq!(excludes, found.p_value <= confidence.alpha() + 1e-12);
@@ -218,7 +218,7 @@ proptest! {
         let rounds: Vec<(f64, f64)> = logs.iter().map(|d| (1.0, d.exp())).collect();
         let at = |level| {
             let confidence = Confidence::new(level).unwrap();
-            let paired = PairedRatio::from_blocks(&rounds, confidence).unwrap();
+            let paired = PairedRatio::from_rounds(&rounds, confidence).unwrap();
             [paired.ratio.interval(), median(&logs, confidence).unwrap().interval()]
         };
         for (wide, narrow) in at(0.99).iter().zip(at(0.9)) {

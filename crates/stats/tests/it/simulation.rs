@@ -16,7 +16,7 @@ use rand_pcg::Pcg64;
 const RUNS: u32 = 1000;
 
 fn compare(pairs: &[(f64, f64)]) -> PairedRatio {
-    PairedRatio::from_blocks(pairs, Confidence::P95).unwrap()
+    PairedRatio::from_rounds(pairs, Confidence::P95).unwrap()
 }
 
 fn verdict(pairs: &[(f64, f64)]) -> Verdict {
@@ -82,7 +82,7 @@ fn equal_variants_on_a_quiet_host_are_shown_equivalent() {
 }
 
 #[test]
-fn the_planned_blocks_give_the_promised_power() {
+fn the_planned_rounds_give_the_promised_power() {
     let tolerance = Tolerance::new(0.1).unwrap();
     for trial in [0.08, 0.12] {
         let host = Host { trial, drift: 0.0, ..Host::noisy(Noise::Normal) };
@@ -94,7 +94,7 @@ fn the_planned_blocks_give_the_promised_power() {
 }
 
 #[test]
-fn the_blocks_still_needed_settle_most_comparisons() {
+fn the_rounds_still_needed_settle_most_comparisons() {
     let host = Host { trial: 0.08, drift: 0.0, ..Host::noisy(Noise::Normal) };
     let (mut open, mut settled) = (0, 0);
     for seed in 0..150 {
@@ -251,7 +251,7 @@ fn the_smallest_effect_a_calibration_promises_is_found_as_often_as_it_says() {
 }
 
 #[test]
-fn a_tenth_is_found_on_a_shared_host_in_the_blocks_planned_and_not_in_those_of_its_median_deviation() {
+fn a_tenth_is_found_on_a_shared_host_in_the_rounds_planned_and_not_in_those_of_its_median_deviation() {
     let host = Host { round: 0.5, trial: 0.3, drift: 0.0, position: 0.0, noise: Noise::Shared };
     let planner = Planner::new(Confidence::P95, 0.9).unwrap();
     let tenth = Tolerance::new(0.1).unwrap();
@@ -335,7 +335,7 @@ fn family(host: Host, n: u32, others: usize, ratio: f64, seed: u64) -> Vec<Verdi
     (0..others as u64)
         .map(|variant| {
             let pairs = rounds(host, n, ratio, seed * 1009 + variant);
-            let found = PairedRatio::from_blocks(&pairs, confidence).unwrap();
+            let found = PairedRatio::from_rounds(&pairs, confidence).unwrap();
             found.verdict(Tolerance::DEFAULT, Better::Lower, &planner)
         })
         .collect()
@@ -360,7 +360,7 @@ fn families_of_identical_variants_are_rarely_told_apart() {
 }
 
 #[test]
-fn a_tenth_slower_is_found_in_nine_of_ten_with_the_blocks_planned_for_it() {
+fn a_tenth_slower_is_found_in_nine_of_ten_with_the_rounds_planned_for_it() {
     // Spreads of the median latency from a quiet to a loaded host. The result of `litelab calibrate` on the busy
     // two-processor development machine is within this range.
     let tenth = Tolerance::new(0.1).unwrap();

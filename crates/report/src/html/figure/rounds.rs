@@ -138,7 +138,7 @@ mod tests {
     use crate::chart::tests::look::{draw, marks};
 
     #[test]
-    fn there_is_a_dot_for_each_block_and_the_median_in_every_panel() {
+    fn there_is_a_dot_for_each_round_and_the_median_in_every_panel() {
         let values = vec![(1, 10.0), (2, f64::NAN), (3, 30.0), (4, 20.0)];
         let variant = Variant { label: "a".into(), values, median: Some(Reading::within(20.0, 10.0, 30.0)) };
         let chart = chart("time", Unit::Nanos, &[variant]);
