@@ -46,6 +46,11 @@ impl Histogram {
         self.0.saturating_record(nanos);
     }
 
+    /// Counts a value several times. A value above [`HIGHEST`] counts as [`HIGHEST`].
+    pub fn record_n(&mut self, nanos: u64, count: u64) {
+        self.0.saturating_record_n(nanos, count);
+    }
+
     /// Adds all counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         // Addition cannot fail with equal bounds. Values of a foreign histogram with larger bounds are cut at HIGHEST.

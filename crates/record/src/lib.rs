@@ -19,6 +19,7 @@ pub mod outcome;
 mod read;
 mod server;
 pub mod stacks;
+mod upgrade;
 mod write;
 
 pub use error::RecordError;
@@ -31,7 +32,7 @@ pub use write::{Recorder, now};
 
 /// Marks the file as a litelab run (`PRAGMA application_id`): "lila" in ASCII.
 pub const APPLICATION_ID: i32 = 0x6C69_6C61;
-/// Version of the tables (`PRAGMA user_version`).
+/// Version of the tables (`PRAGMA user_version`). Files of format 2 are read, not written.
 pub const FORMAT: i32 = 3;
 
 /// Schema of a run file. JSON columns hold the Rust types named in their comments.
@@ -80,7 +81,8 @@ CREATE TABLE calibration(
 ";
 
 /// Names that must be tables when a run is read: a query of a view may never end.
-pub(crate) const TABLES: [&str; 7] = ["run", "runner", "round", "trial", "series", "calibration", "flame"];
+pub(crate) const TABLES: [&str; 8] =
+    ["run", "runner", "round", "trial", "series", "calibration", "flame", upgrade::ROUNDS];
 
 /// Table created with the first call stacks. Run files without call stacks do not have it.
 pub(crate) const FLAME: &str = "

@@ -15,7 +15,7 @@ use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::de::DeserializeOwned;
 
-use super::{APPLICATION_ID, FORMAT, TABLES};
+use super::{APPLICATION_ID, FORMAT, TABLES, upgrade};
 use crate::calibration::StoredCalibration;
 use crate::error::RecordError;
 use crate::outcome::{Outcome, Series, TrialRecord};
@@ -30,6 +30,8 @@ const FOLDED_AT_MOST: u64 = 16 << 20;
 pub struct RunFile {
     connection: Connection,
     path: PathBuf,
+    /// Whether its names are those of [`upgrade::FORMAT`].
+    is_old: bool,
     progress: Progress,
 }
 
@@ -123,14 +125,18 @@ impl RunFile {
             return Err(RecordError::BadInput(format!("{}: this database is no litelab run", path.display())));
         }
         let format = pragma("user_version")?;
-        if format != FORMAT {
+        if ![FORMAT, upgrade::FORMAT].contains(&format) {
             return Err(RecordError::BadInput(format!(
-                "{}: it has format {format}, this litelab reads format {FORMAT}: use the litelab that made it",
-                path.display()
+                "{}: it has format {format}, this litelab reads formats {} and {FORMAT}: use the litelab that made it",
+                path.display(),
+                upgrade::FORMAT
             )));
         }
-        let file = Self { connection, path: path.to_path_buf(), progress };
+        let file = Self { connection, path: path.to_path_buf(), is_old: format != FORMAT, progress };
         file.has_tables()?;
+        if file.is_old {
+            file.connection.execute_batch(upgrade::VIEWS).map_err(file.fail("read"))?;
+        }
         Ok(file)
     }
 
@@ -175,8 +181,14 @@ impl RunFile {
     }
 
     fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, RecordError> {
-        serde_json::from_str(text)
-            .map_err(|e| RecordError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display())))
+        let damaged = |e: String| RecordError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display()));
+        let parsed = if self.is_old {
+            let value = serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
+            serde_json::from_value(upgrade::convert(value).map_err(damaged)?)
+        } else {
+            serde_json::from_str(text)
+        };
+        parsed.map_err(|e| damaged(e.to_string()))
     }
 
     /// Reads all data except the trials.
@@ -216,7 +228,7 @@ impl RunFile {
             servers: self.get("servers")?.map_or(Ok(BTreeMap::new()), |t| self.parse("servers", &t))?,
             builds: self.get("builds")?.map_or(Ok(BTreeMap::new()), |t| self.parse("builds", &t))?,
             // Optional data: a format of another version must not prevent reading the run.
-            host: self.get("host_calibration")?.and_then(|text| serde_json::from_str(&text).ok()),
+            host: self.get("host_calibration")?.and_then(|text| self.parse("host", &text).ok()),
             loads: loads.iter().map(|t| self.parse("load", t)).collect::<Result<_, _>>()?,
             calibrations: calibrations()
                 .map_err(self.fail("read"))?
@@ -231,7 +243,7 @@ impl RunFile {
 
     /// Reads the call stacks. Damaged ones are skipped, because the run is complete without them.
     fn stacks(&self) -> rusqlite::Result<BTreeMap<usize, Stacks>> {
-        if !self.connection.table_exists(None, "flame")? {
+        if !self.connection.table_exists(Some("main"), "flame")? {
             return Ok(BTreeMap::new());
         }
         let mut statement = self.connection.prepare("SELECT variant, hertz, folded FROM flame ORDER BY variant")?;

@@ -90,11 +90,19 @@ impl Recorder {
     /// Opens a run file to append to it.
     ///
     /// # Errors
-    /// If the file cannot be opened for writing, or another process writes to it.
+    /// If the file cannot be opened for writing, has another format, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let lock = lock(path)?;
         let connection = Connection::open(path).map_err(|e| RecordError::sqlite("open", path, &e))?;
         let recorder = Self { connection, path: path.to_path_buf(), _lock: Some(lock) };
+        let format: i32 = recorder.execute("open", |c| c.pragma_query_value(None, "user_version", |row| row.get(0)))?;
+        if format != FORMAT {
+            return Err(RecordError::BadInput(format!(
+                "{}: it has format {format} of another version of litelab, and this one writes format {FORMAT} only: run \
+                 its plan anew with `litelab repeat`",
+                path.display()
+            )));
+        }
         recorder.execute("open", |c| {
             c.execute_batch(&format!(
                 "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; \

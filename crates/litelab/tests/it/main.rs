@@ -8,6 +8,7 @@ mod end_to_end;
 mod ends;
 mod flame;
 mod foreign;
+mod format_2;
 mod hostile;
 mod memory;
 mod messages;
