@@ -183,11 +183,13 @@ fn a_study_is_put_on_other_drivers() {
     let table = ok(&told);
     let (_, sharing) = table.split_once("── sharing").unwrap();
     let (sharing, processes) = sharing.split_once("── processes").unwrap();
-    assert_eq!(
-        (sharing.matches("async-sqlite").count(), sharing.matches("rusqlite:rusqlite").count()),
-        (5, 5),
-        "{table}"
-    );
+    // A variant has a row in each part of a table that is too wide for one.
+    for driver in ["async-sqlite", "rusqlite:rusqlite"] {
+        for value in ["own-connection", "one-connection", "pool(2)", "app-lock", "writer-readers(2)"] {
+            let mut rows = sharing.lines().map(|line| line.split_whitespace());
+            assert!(rows.any(|mut row| row.next() == Some(driver) && row.next() == Some(value)), "{table}");
+        }
+    }
     assert!(processes.contains("rusqlite:rusqlite"), "{table}");
     // The study requires processes; async-sqlite has only threads.
     let said = String::from_utf8_lossy(&told.stderr).into_owned();
