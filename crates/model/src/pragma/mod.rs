@@ -10,9 +10,7 @@
 //! - [`Try`] determines the effect of a refused value on a real SQLite.
 //! - [`check_order`] finds orders and combinations in which a setting has no effect.
 
-mod effect;
 mod error;
-mod misread;
 mod order;
 mod quantity;
 mod table;
@@ -22,9 +20,7 @@ mod vocabulary;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use effect::Try;
-pub use error::PragmaError;
-pub use misread::Misread;
-pub use order::{OrderFault, check_order};
+pub use error::{PragmaError, Try};
+pub use order::check_order;
 pub use value::{Canonical, PragmaValue, parse};
-pub use vocabulary::{Kind, Pragma, Reports, Scope, Standing, Unit, Values, Word, all, find, nearest};
+pub use vocabulary::{Kind, Pragma, Reports, Scope, Standing, Unit, Values, all, find};

@@ -3,10 +3,10 @@
 //! Source: the table `aPragmaName` and the handlers behind it in `pragma.c`. A test compares it with
 //! `PRAGMA pragma_list` of the SQLite that is linked in, and every setting with what that SQLite does.
 
-use super::vocabulary::{Kind, Pragma, Reports, Scope, Standing, Unit, Values, Word};
+use super::vocabulary::{Kind, Pragma, Reports, Scope, Standing, Unit, Values};
 
 const fn entry(name: &'static str, kind: Kind, summary: &'static str) -> Pragma {
-    Pragma { name, kind, standing: Standing::Current, only_in: None, summary }
+    Pragma { name, kind, standing: Standing::Current, summary }
 }
 
 const fn query(name: &'static str, summary: &'static str) -> Pragma {
@@ -32,8 +32,7 @@ impl Pragma {
     }
 
     const fn only_in(mut self, condition: &'static str) -> Self {
-        self.only_in = Some(condition);
-        self.standing = Standing::SpecialBuild;
+        self.standing = Standing::SpecialBuild { condition };
         self
     }
 
@@ -46,14 +45,6 @@ const fn integer(min: i64, max: i64, unit: Unit) -> Values {
     Values::Integer { min, max, unit }
 }
 
-const fn word(text: &'static str, code: i64) -> Word {
-    Word { text, aliases: &[], code }
-}
-
-const fn alias(text: &'static str, aliases: &'static [&'static str], code: i64) -> Word {
-    Word { text, aliases, code }
-}
-
 /// Largest memory map of an ordinary 64-bit build in bytes (`SQLITE_MAX_MMAP_SIZE`).
 const MMAP_MAX: i64 = 0x7fff_0000;
 /// Largest page number (`SQLITE_MAX_PAGE_COUNT`).
@@ -63,66 +54,36 @@ const THREADS_MAX: i64 = 8;
 const INT_MIN: i64 = i32::MIN as i64;
 const INT_MAX: i64 = i32::MAX as i64;
 /// A path. Every text is a well-formed path, and litelab accepts none of the PRAGMAs that take one.
-const NO_WORDS: Values = Values::Words { words: &[], reports: Reports::Word, numbers: &[] };
+const NO_WORDS: Values = Values::Words { words: &[], reports: Reports::Word };
 
-const AUTO_VACUUM: Values = Values::Words {
-    words: &[word("none", 0), word("full", 1), word("incremental", 2)],
-    reports: Reports::Code,
-    numbers: &[0, 1, 2],
-};
+const AUTO_VACUUM: Values =
+    Values::Words { words: &[&["none"], &["full"], &["incremental"]], reports: Reports::Code { input: 3 } };
 /// "UTF-16" means the byte order of the machine that creates the file.
 const ENCODING: Values = Values::Words {
     words: if cfg!(target_endian = "little") {
-        &[
-            alias("UTF-8", &["UTF8"], 1),
-            alias("UTF-16le", &["UTF16le", "UTF-16", "UTF16"], 2),
-            alias("UTF-16be", &["UTF16be"], 3),
-        ]
+        &[&["UTF-8", "UTF8"], &["UTF-16le", "UTF16le", "UTF-16", "UTF16"], &["UTF-16be", "UTF16be"]]
     } else {
-        &[
-            alias("UTF-8", &["UTF8"], 1),
-            alias("UTF-16le", &["UTF16le"], 2),
-            alias("UTF-16be", &["UTF16be", "UTF-16", "UTF16"], 3),
-        ]
+        &[&["UTF-8", "UTF8"], &["UTF-16le", "UTF16le"], &["UTF-16be", "UTF16be", "UTF-16", "UTF16"]]
     },
     reports: Reports::Word,
-    numbers: &[],
 };
 const JOURNAL_MODE: Values = Values::Words {
-    words: &[
-        word("delete", 0),
-        word("truncate", 3),
-        word("persist", 1),
-        word("memory", 4),
-        word("wal", 5),
-        word("off", 2),
-    ],
+    words: &[&["delete"], &["truncate"], &["persist"], &["memory"], &["wal"], &["off"]],
     reports: Reports::Word,
-    numbers: &[],
 };
-const LOCKING_MODE: Values =
-    Values::Words { words: &[word("normal", 0), word("exclusive", 1)], reports: Reports::Word, numbers: &[] };
+const LOCKING_MODE: Values = Values::Words { words: &[&["normal"], &["exclusive"]], reports: Reports::Word };
+/// The number 2 is not accepted: SQLite takes it as ON, and not as FAST.
 const SECURE_DELETE: Values = Values::Words {
-    words: &[alias("off", &["no", "false"], 0), alias("on", &["yes", "true"], 1), word("fast", 2)],
-    reports: Reports::Code,
-    numbers: &[0, 1],
+    words: &[&["off", "no", "false"], &["on", "yes", "true"], &["fast"]],
+    reports: Reports::Code { input: 2 },
 };
 /// "on", "yes" and "true" are not accepted: SQLite interprets them as NORMAL, which a reader would not expect.
-const SYNCHRONOUS: Values = Values::Words {
-    words: &[word("off", 0), word("normal", 1), word("full", 2), word("extra", 3)],
-    reports: Reports::Code,
-    numbers: &[0, 1, 2, 3],
-};
-const TEMP_STORE: Values = Values::Words {
-    words: &[word("default", 0), word("file", 1), word("memory", 2)],
-    reports: Reports::Code,
-    numbers: &[0, 1, 2],
-};
-const WAL_CHECKPOINT: Values = Values::Words {
-    words: &[word("passive", 0), word("full", 1), word("restart", 2), word("truncate", 3), word("noop", -1)],
-    reports: Reports::Word,
-    numbers: &[],
-};
+const SYNCHRONOUS: Values =
+    Values::Words { words: &[&["off"], &["normal"], &["full"], &["extra"]], reports: Reports::Code { input: 4 } };
+const TEMP_STORE: Values =
+    Values::Words { words: &[&["default"], &["file"], &["memory"]], reports: Reports::Code { input: 3 } };
+const WAL_CHECKPOINT: Values =
+    Values::Words { words: &[&["passive"], &["full"], &["restart"], &["truncate"], &["noop"]], reports: Reports::Word };
 
 use Scope::{Connection, File, Process, Transaction};
 
@@ -143,7 +104,7 @@ pub(super) const TABLE: &[Pragma] = &[
     query("collation_list", "the collating sequences of the connection"),
     query("compile_options", "the options that this SQLite was built with"),
     flag("count_changes", "makes INSERT, UPDATE and DELETE return a row count").deprecated("sqlite3_changes() through the driver"),
-    setting("data_store_directory", Process, NO_WORDS, "where relative database names are").only_in("Windows").deprecated("an absolute file name"),
+    setting("data_store_directory", Process, NO_WORDS, "where relative database names are").deprecated("an absolute file name"),
     query("data_version", "changes when another connection has committed"),
     query("database_list", "the attached databases"),
     setting("default_cache_size", File, integer(0, INT_MAX, Unit::Pages), "page cache bound kept in the file").deprecated("cache_size on every connection"),

@@ -5,9 +5,8 @@ use std::fmt;
 use litelab_protocol::Value;
 
 use super::error::PragmaError;
-use super::misread;
 use super::quantity::whole_number;
-use super::vocabulary::{Kind, Pragma, Reports, Standing, Unit, Values, Word, find, nearest};
+use super::vocabulary::{Kind, Pragma, Reports, Standing, Unit, Values, find};
 use crate::quantity::Scalar;
 use crate::setting::{Expected, Scope, Setting};
 
@@ -21,8 +20,8 @@ pub struct PragmaValue {
 /// The canonical form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Canonical {
-    /// One of the PRAGMA's words.
-    Word(&'static Word),
+    /// One of the PRAGMA's words, and its position among them.
+    Word(&'static str, i64),
     /// A number in the PRAGMA's unit.
     Integer(i64),
     /// A switch: on or off.
@@ -36,52 +35,37 @@ pub enum Canonical {
 /// Numbers can also be given as text, in decimal or as `0x…`; words are case-insensitive. For an action such as
 /// `optimize`, `true` means to run it without an argument.
 pub fn parse(name: &str, input: &Scalar) -> Result<PragmaValue, PragmaError> {
-    if let Some(pragma) = find(name) {
-        return parse_as(pragma, input);
+    match find(name) {
+        Some(pragma) => parse_as(pragma, input),
+        None => Err(PragmaError::unknown(name)),
     }
-    if let Some(plain) = name.rsplit_once('.').and_then(|(_, plain)| find(plain)) {
-        return Err(PragmaError::Qualified { name: name.to_owned(), plain: plain.name });
-    }
-    Err(PragmaError::Unknown { name: name.to_owned(), nearest: nearest(name) })
 }
 
 /// Checks and parses a value for an entry of the vocabulary, or for a test's variant of an entry.
 pub(super) fn parse_as(pragma: &'static Pragma, input: &Scalar) -> Result<PragmaValue, PragmaError> {
-    let name = pragma.name;
-    match (pragma.standing, pragma.only_in) {
-        (Standing::Deprecated { instead }, _) => return Err(PragmaError::Deprecated { name, instead }),
-        (Standing::SpecialBuild, condition) => {
-            return Err(PragmaError::SpecialBuild { name, condition: condition.unwrap_or("special options") });
-        }
-        (Standing::Current, _) => {}
+    if pragma.standing != Standing::Current {
+        return Err(PragmaError::unusable(pragma));
     }
     let runs = *input == Scalar::Bool(true);
     let value = match pragma.kind {
-        Kind::Query => return Err(PragmaError::NotASetting { name }),
         Kind::Action { .. } if runs => Some(Canonical::Run),
-        Kind::Action { argument: None } => return Err(PragmaError::NoArgument { name, given: input.quoted() }),
         Kind::Action { argument: Some(values) } | Kind::Setting { values, .. } => accept(values, &text_of(input)),
+        Kind::Query | Kind::Action { argument: None } => None,
     };
-    match value {
-        Some(value) => Ok(PragmaValue { pragma, value }),
-        None => Err(misread::refusal(pragma, input)),
-    }
+    value.map(|value| PragmaValue { pragma, value }).ok_or_else(|| PragmaError::refused(pragma, input))
 }
 
 /// The canonical form of a text; `None` if litelab refuses it.
 fn accept(values: Values, text: &str) -> Option<Canonical> {
     match values {
         Values::Boolean => boolean(text).map(Canonical::Boolean),
-        Values::Words { words, numbers, .. } => {
-            let code = whole_number(text).filter(|code| numbers.contains(code));
-            words
-                .iter()
-                .find(|word| {
-                    word.text.eq_ignore_ascii_case(text)
-                        || word.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text))
-                        || code == Some(word.code)
-                })
-                .map(Canonical::Word)
+        Values::Words { words, reports } => {
+            let code = whole_number(text)
+                .filter(|code| matches!(reports, Reports::Code { input } if (0..input).contains(code)));
+            let mut coded = (0..).zip(words);
+            coded
+                .find(|(at, word)| word.iter().any(|w| w.eq_ignore_ascii_case(text)) || code == Some(*at))
+                .map(|(at, word)| Canonical::Word(word[0], at))
         }
         Values::Integer { min, max, unit } => whole_number(text)
             .filter(|number| (min..=max).contains(number) && (unit != Unit::Mask || number & 2 != 0))
@@ -131,8 +115,8 @@ impl PragmaValue {
     /// The SQL text after `=`, quoted if necessary. Empty for an action without an argument.
     pub fn render(&self) -> String {
         match self.value {
-            Canonical::Word(word) if word.text.contains('-') => format!("'{}'", word.text),
-            Canonical::Word(word) => word.text.to_owned(),
+            Canonical::Word(word, _) if word.contains('-') => format!("'{word}'"),
+            Canonical::Word(word, _) => word.to_owned(),
             Canonical::Integer(number) => number.to_string(),
             Canonical::Boolean(value) => if value { "on" } else { "off" }.to_owned(),
             Canonical::Run => String::new(),
@@ -141,24 +125,19 @@ impl PragmaValue {
 
     /// The complete SQL statement, without a semicolon.
     pub fn statement(&self) -> String {
-        match self.value {
-            Canonical::Run => format!("PRAGMA {}", self.name()),
-            _ => format!("PRAGMA {} = {}", self.name(), self.render()),
-        }
+        format!("PRAGMA {self}")
     }
 
     /// The value that `PRAGMA name` has to report afterwards on the same connection; `None` for an action.
     ///
-    /// `page_size`, `auto_vacuum` and `encoding` report it only on a new database ([`Pragma::fixed_once_created`]). A
-    /// build with unusual limits can reduce `mmap_size` and `threads`; the report then differs, because the setting did
-    /// not take full effect.
+    /// `page_size`, `auto_vacuum` and `encoding` report it only on a new database: the first write to the file fixes
+    /// them. A build with unusual limits can reduce `mmap_size` and `threads`; the report then differs, because the
+    /// setting did not take full effect.
     pub fn expected(&self) -> Option<Expected> {
         let Kind::Setting { values, .. } = self.pragma.kind else { return None };
         Some(match (self.value, values) {
-            (Canonical::Word(word), Values::Words { reports: Reports::Word, .. }) => {
-                Expected::Word(word.text.to_owned())
-            }
-            (Canonical::Word(word), _) => Expected::Integer(word.code),
+            (Canonical::Word(word, _), Values::Words { reports: Reports::Word, .. }) => Expected::Word(word.to_owned()),
+            (Canonical::Word(_, code), _) => Expected::Integer(code),
             (Canonical::Boolean(false) | Canonical::Integer(0), Values::BooleanOrPages) => Expected::Integer(0),
             (Canonical::Boolean(true), Values::BooleanOrPages) => Expected::AtLeast(1),
             // The conversion of KiB to pages depends on the page size.

@@ -12,8 +12,6 @@ pub struct Pragma {
     pub kind: Kind,
     /// Whether a profile can use the PRAGMA.
     pub standing: Standing,
-    /// The compile-time option that a build needs to have the PRAGMA; `None` if an ordinary build has it.
-    pub only_in: Option<&'static str>,
     /// Description of the PRAGMA in one line, without a full stop.
     pub summary: &'static str,
 }
@@ -61,7 +59,10 @@ pub enum Standing {
         instead: &'static str,
     },
     /// Exists only in debug or other special builds of SQLite; in other builds the name is unknown.
-    SpecialBuild,
+    SpecialBuild {
+        /// Compile-time option that the build needs.
+        condition: &'static str,
+    },
 }
 
 /// The values that litelab accepts: deliberately fewer than SQLite does.
@@ -71,12 +72,10 @@ pub enum Values {
     Boolean,
     /// One of a few words.
     Words {
-        /// The words in display order.
-        words: &'static [Word],
+        /// The words in display order: the canonical spelling, which is also SQLite's if it reports words, then others.
+        words: &'static [&'static [&'static str]],
         /// The form in which SQLite reports the value.
         reports: Reports,
-        /// The codes that SQLite also accepts as input, not always all of them: `secure_delete = 2` is ON, not FAST.
-        numbers: &'static [i64],
     },
     /// An integer.
     Integer {
@@ -101,22 +100,14 @@ pub enum Values {
     BooleanOrPages,
 }
 
-/// A word among the values of a PRAGMA.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word {
-    /// The canonical spelling, which is also SQLite's if it reports words.
-    pub text: &'static str,
-    /// Other spellings with the same meaning.
-    pub aliases: &'static [&'static str],
-    /// The number that SQLite reports for the word, if it reports numbers.
-    pub code: i64,
-}
-
 /// The form in which SQLite reports a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reports {
-    /// SQLite reports the code of the word.
-    Code,
+    /// SQLite reports the code of the word: its position in the list, from 0.
+    Code {
+        /// Number of codes, from 0, that SQLite also accepts as input.
+        input: i64,
+    },
     /// SQLite reports the word itself.
     Word,
 }
@@ -155,8 +146,8 @@ impl Pragma {
     /// The value that SQLite reports, as a word if there is one: `full` for 2 of `synchronous`, `on` for 1 of a switch.
     pub fn in_words(&self, reported: &Value) -> String {
         let word = match (self.values(), reported.integer()) {
-            (Some(Values::Words { words, reports: Reports::Code, .. }), Some(code)) => {
-                words.iter().find(|word| word.code == code).map(|word| word.text)
+            (Some(Values::Words { words, reports: Reports::Code { .. } }), Some(code)) => {
+                usize::try_from(code).ok().and_then(|code| words.get(code)).map(|word| word[0])
             }
             (Some(Values::Boolean), Some(0)) => Some("off"),
             (Some(Values::Boolean), Some(1)) => Some("on"),
@@ -168,12 +159,6 @@ impl Pragma {
     /// Whether the PRAGMA has a value.
     pub fn is_setting(&self) -> bool {
         matches!(self.kind, Kind::Setting { .. })
-    }
-
-    /// Whether the first write to the database file fixes the value, so that setting it on an existing database has no
-    /// effect. A later VACUUM applies `auto_vacuum`, and `page_size` outside WAL mode; `encoding` never changes.
-    pub fn fixed_once_created(&self) -> bool {
-        matches!(self.name, "page_size" | "auto_vacuum" | "encoding")
     }
 }
 
@@ -191,7 +176,7 @@ pub fn find(name: &str) -> Option<&'static Pragma> {
 ///
 /// Similarity is Jaro-Winkler, because misspelt PRAGMAs mostly begin correctly; the threshold 0.85 excludes unrelated
 /// words.
-pub fn nearest(name: &str) -> Option<&'static str> {
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
     const ALIKE: f64 = 0.85;
     if name.chars().nth(crate::text::QUOTED).is_some() {
         return None;

@@ -147,7 +147,7 @@ impl Parsed {
     /// Checks the order of PRAGMAs; the error is the first PRAGMA without effect at its position.
     fn order(&self) -> Result<(), String> {
         match self {
-            Self::Sqlite(values) => pragma::check_order(values).first().map_or(Ok(()), |fault| Err(fault.to_string())),
+            Self::Sqlite(values) => pragma::check_order(values).into_iter().next().map_or(Ok(()), Err),
             Self::Server(_) => Ok(()),
         }
     }
@@ -190,7 +190,9 @@ pub(super) fn read_back(settings: &[Setting], dialect: Dialect) -> Vec<String> {
     let mut names: Vec<String> = set.collect();
     let always: Vec<&str> = match dialect {
         Dialect::Sqlite => ALWAYS.to_vec(),
-        server => setting::all(server).iter().filter(|known| known.always).map(|known| known.name.as_str()).collect(),
+        server => {
+            setting::all(server).iter().filter(|(_, known)| known.always).map(|(name, _)| name.as_str()).collect()
+        }
     };
     for name in always {
         if !names.iter().any(|n| n == name) {

@@ -82,7 +82,7 @@ fn check_pragma(name: &Token<'_>, sets: bool) -> Result<(), String> {
     let (Token::Word(name) | Token::Quoted(name)) = name else { return Ok(()) };
     let name = name.trim_matches(['"', '\'', '`', '[', ']']);
     let Some(known) = pragma::find(name) else {
-        return Err(PragmaError::Unknown { name: name.to_owned(), nearest: pragma::nearest(name) }.to_string());
+        return Err(PragmaError::unknown(name).to_string());
     };
     let changes = matches!(known.kind, Kind::Setting { scope, .. } if scope != Scope::Transaction);
     if !sets || !changes || DATA.contains(&known.name) {

@@ -49,6 +49,11 @@ fn text_value(text: &str) -> Scalar {
     Scalar::Text(text.to_owned())
 }
 
+/// Names and values of a table in TOML.
+fn pairs(toml: &str) -> Vec<(String, Scalar)> {
+    toml::from_str::<indexmap::IndexMap<String, Scalar>>(toml).unwrap().into_iter().collect()
+}
+
 /// A profile from pairs of name and text.
 fn profile(pairs: &[(&str, &str)]) -> Vec<PragmaValue> {
     pairs.iter().map(|(name, text)| parse(name, &text_value(text)).unwrap()).collect()

@@ -1,6 +1,7 @@
 //! The names of the vocabulary: complete, sorted, and found in any case.
 
-use super::super::{Kind, Standing, all, find, nearest};
+use super::super::vocabulary::nearest;
+use super::super::{Standing, all, find};
 use super::Bench;
 use std::collections::BTreeSet;
 
@@ -11,41 +12,30 @@ fn listed() -> BTreeSet<String> {
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Names that SQLite has and the vocabulary lacks, and names without a reason that only the vocabulary has.
-fn gaps(listed: &BTreeSet<String>, known: &[(&str, Option<&str>)]) -> Vec<String> {
+/// Names that SQLite has and the vocabulary lacks, and current names that only the vocabulary has.
+fn gaps(known: &[(&str, Standing)]) -> Vec<String> {
+    let listed = listed();
+    assert!(listed.len() > 60, "pragma_list gave {listed:?}");
     let names: BTreeSet<&str> = known.iter().map(|(name, _)| *name).collect();
     let unknown = listed.iter().filter(|name| !names.contains(name.as_str())).cloned();
-    let missing = known.iter().filter(|(name, reason)| reason.is_none() && !listed.contains(*name));
+    let missing = known.iter().filter(|(name, of)| *of == Standing::Current && !listed.contains(*name));
     unknown.chain(missing.map(|(name, _)| (*name).to_owned())).collect()
 }
 
 #[test]
-fn every_pragma_of_the_linked_sqlite_is_known_and_every_other_names_its_build() {
-    let listed = listed();
-    assert!(listed.len() > 60, "pragma_list gave {listed:?}");
-    let known: Vec<_> = all().iter().map(|pragma| (pragma.name, pragma.only_in)).collect();
-    assert_eq!(gaps(&listed, &known), Vec::<String>::new());
-}
-
-#[test]
-fn a_name_left_out_or_made_up_is_caught() {
-    let known: Vec<_> = all().iter().map(|pragma| (pragma.name, pragma.only_in)).collect();
+fn the_vocabulary_has_every_pragma_of_the_linked_sqlite() {
+    let known: Vec<_> = all().iter().map(|pragma| (pragma.name, pragma.standing)).collect();
+    assert_eq!(gaps(&known), Vec::<String>::new());
+    // Negative controls: a missing name, and an invented one.
     let without: Vec<_> = known.iter().copied().filter(|(name, _)| *name != "synchronous").collect();
-    assert_eq!(gaps(&listed(), &without), ["synchronous"]);
-    let with: Vec<_> = known.into_iter().chain([("warp_speed", None)]).collect();
-    assert_eq!(gaps(&listed(), &with), ["warp_speed"]);
+    assert_eq!(gaps(&without), ["synchronous"]);
+    let with: Vec<_> = known.into_iter().chain([("warp_speed", Standing::Current)]).collect();
+    assert_eq!(gaps(&with), ["warp_speed"]);
 }
 
 #[test]
 fn the_table_is_sorted_without_doubles() {
     assert!(all().windows(2).all(|pair| pair[0].name < pair[1].name));
-}
-
-#[test]
-fn what_needs_a_special_build_is_never_accepted() {
-    for pragma in all().iter().filter(|pragma| pragma.only_in.is_some()) {
-        assert_ne!(pragma.standing, Standing::Current, "{}", pragma.name);
-    }
 }
 
 #[test]
@@ -70,22 +60,10 @@ fn names_are_found_in_any_case_and_misspelt_ones_have_a_neighbour() {
 #[test]
 fn every_word_is_spelt_once_per_setting() {
     for pragma in all() {
-        let Some(super::super::Values::Words { words, numbers, .. }) = pragma.values() else { continue };
-        let spellings: Vec<String> = words
-            .iter()
-            .flat_map(|word| [word.text].into_iter().chain(word.aliases.iter().copied()))
-            .map(str::to_ascii_lowercase)
-            .collect();
+        let Some(super::super::Values::Words { words, .. }) = pragma.values() else { continue };
+        let spellings: Vec<String> = words.iter().copied().flatten().map(|word| word.to_ascii_lowercase()).collect();
         assert_eq!(spellings.iter().collect::<BTreeSet<_>>().len(), spellings.len(), "{}", pragma.name);
-        assert!(numbers.iter().all(|number| words.iter().any(|word| word.code == *number)), "{}", pragma.name);
     }
-}
-
-#[test]
-fn there_are_settings_actions_and_queries() {
-    let count = |wanted: fn(&Kind) -> bool| all().iter().filter(|pragma| wanted(&pragma.kind)).count();
-    assert_eq!(count(|kind| matches!(kind, Kind::Action { .. })), 4);
-    assert!(count(|kind| matches!(kind, Kind::Query)) > 20);
 }
 
 #[test]
