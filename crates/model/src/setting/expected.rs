@@ -5,8 +5,8 @@ use std::fmt;
 use litelab_protocol::Value;
 use serde::{Deserialize, Serialize};
 
-use super::value::{name_of, same_word, switch, with_unit};
-use super::vocabulary::{Size, Time};
+use super::value::{same_word, switch, with_unit};
+use super::vocabulary::Unit;
 
 /// The value that `PRAGMA name`, `SHOW name` or `SELECT @@name` has to report after the setting took effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,10 +20,10 @@ pub enum Expected {
     Word(String),
     /// On or off: servers report `on`, `ON` or 1.
     Switch(bool),
-    /// This time, in any unit: `10s` is 10000 ms.
-    Duration(i64, Time),
-    /// This number of bytes, in any unit: `64MB` is 65536 kB.
-    Size(i64, Size),
+    /// This time; a reported number without a unit is in this one: `10s` is 10000 ms.
+    Duration(i64, Unit),
+    /// This number of bytes, in the same way: `64MB` is 65536 kB.
+    Size(i64, Unit),
 }
 
 impl Expected {
@@ -40,18 +40,12 @@ impl Expected {
                     || on.is_some() && switch(reported) == on
             }
             Self::Switch(expected) => switch(reported) == Some(*expected),
-            Self::Duration(expected, unit) => in_unit(reported, &Time::ALL, *unit) == Some(*expected),
-            Self::Size(expected, unit) => in_unit(reported, &Size::ALL, *unit) == Some(*expected),
+            Self::Duration(expected, unit) | Self::Size(expected, unit) => match reported {
+                Value::Integer(number) => number == expected,
+                Value::Text(text) => with_unit(text, *unit) == Some(*expected),
+                Value::Real(_) | Value::Null => false,
+            },
         }
-    }
-}
-
-/// The reported value in a unit. A plain number is already in this unit.
-fn in_unit<U: Copy + PartialEq>(reported: &Value, units: &[(U, &'static str, i64)], unit: U) -> Option<i64> {
-    match reported {
-        Value::Integer(number) => Some(*number),
-        Value::Text(text) => with_unit(text, units, unit),
-        Value::Real(_) | Value::Null => None,
     }
 }
 
@@ -62,8 +56,7 @@ impl fmt::Display for Expected {
             Self::AtLeast(least) => write!(f, "{least} or more"),
             Self::Word(word) => f.write_str(word),
             Self::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
-            Self::Duration(number, unit) => write!(f, "{number}{}", name_of(&Time::ALL, *unit)),
-            Self::Size(number, unit) => write!(f, "{number}{}", name_of(&Size::ALL, *unit)),
+            Self::Duration(number, unit) | Self::Size(number, unit) => write!(f, "{number}{}", unit.name()),
         }
     }
 }

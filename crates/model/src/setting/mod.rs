@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use expected::Expected;
 pub use value::parse;
 pub(crate) use value::{same_word, switch};
-pub use vocabulary::{Kind, Known, Scope, Size, Time, all, find};
+pub use vocabulary::{Kind, Known, Scope, Unit, all};
 
 /// A setting with its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use litelab_protocol::{Dialect, Value};
 
-use super::vocabulary::{Kind, Known, Scope, Size, Time, all, find};
+use super::vocabulary::{Kind, Known, Scope, Unit, all};
 use super::{Expected, Setting};
 use crate::error::{nearest, unknown};
 use crate::quantity::Scalar;
@@ -12,8 +12,9 @@ use crate::quantity::Scalar;
 /// # Errors
 /// One line with an unknown name and the nearest known one, or with an invalid value and the valid ones.
 pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Setting, String> {
-    let known = find(dialect, name).ok_or_else(|| unknown_name(dialect, name))?;
-    let wrong = |what: String| format!("{} = {}: {what}", known.name, value.quoted());
+    let lower = name.to_ascii_lowercase();
+    let (name, known) = all(dialect).get_key_value(&lower).ok_or_else(|| unknown_name(dialect, name))?;
+    let wrong = |what: String| format!("{name} = {}: {what}", value.quoted());
     let (value, expected) = match &known.kind {
         Kind::Boolean => {
             let on = boolean(value).ok_or_else(|| wrong("allowed are on and off".into()))?;
@@ -32,36 +33,41 @@ pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Setting, St
             })?;
             (word.clone(), Expected::Word(word.clone()))
         }
-        Kind::Integer { min, max } => {
+        Kind::Integer { range } => {
             let number = match value {
-                Scalar::Integer(number) => Some(*number),
-                _ => None,
+                Scalar::Integer(number) if (range.0..=range.1).contains(number) => *number,
+                _ => return Err(wrong(format!("allowed is a whole number from {} to {}", range.0, range.1))),
             };
-            let number = number.filter(|n| (min..=max).contains(&n));
-            let number = number.ok_or_else(|| wrong(format!("allowed is a whole number from {min} to {max}")))?;
             (number.to_string(), Expected::Integer(number))
         }
-        Kind::Duration { unit, min, max } => {
-            let number = number(value, &Time::ALL, *unit).filter(|n| (min..=max).contains(&n));
-            let number = number.ok_or_else(|| wrong(form(&known.kind)))?;
-            (written(dialect, value, number), Expected::Duration(number, *unit))
-        }
-        Kind::Size { unit, min, max } => {
-            let number = number(value, &Size::ALL, *unit).filter(|n| (min..=max).contains(&n));
-            let number = number.ok_or_else(|| wrong(form(&known.kind)))?;
-            (written(dialect, value, number), Expected::Size(number, *unit))
+        Kind::Duration { unit, range } | Kind::Size { unit, range } => {
+            let number = match value {
+                Scalar::Integer(number) => Some(*number),
+                Scalar::Text(text) => with_unit(text, *unit),
+                _ => None,
+            };
+            let is_time = matches!(known.kind, Kind::Duration { .. });
+            let number = number.filter(|n| (range.0..=range.1).contains(n)).ok_or_else(|| {
+                let (of, (min, max), unit) = (if is_time { "duration" } else { "size" }, range, unit.name());
+                wrong(format!(
+                    "allowed is a {of} such as \"{}{unit}\", or a whole number of {unit}, from {min} to {max}",
+                    (*min).max(10)
+                ))
+            })?;
+            let expected = if is_time { Expected::Duration(number, *unit) } else { Expected::Size(number, *unit) };
+            (written(dialect, value, number), expected)
         }
     };
-    let sql = (known.scope == Scope::Session).then(|| sql(known, &value));
-    Ok(Setting { name: known.name.clone(), value, scope: known.scope, sql, expected: Some(expected) })
+    let sql = (known.scope == Scope::Session).then(|| sql(name, known, &value));
+    Ok(Setting { name: name.clone(), value, scope: known.scope, sql, expected: Some(expected) })
 }
 
 /// The statement that applies a setting to a connection. Numbers and switches need no quotes, and words of the
 /// vocabulary contain none.
-fn sql(known: &Known, value: &str) -> String {
+fn sql(name: &str, known: &Known, value: &str) -> String {
     let plain = matches!(known.kind, Kind::Boolean) || value.parse::<i64>().is_ok();
     let quote = if plain { "" } else { "'" };
-    format!("SET SESSION {} = {quote}{value}{quote}", known.name)
+    format!("SET SESSION {name} = {quote}{value}{quote}")
 }
 
 /// The value in SQL: for PostgreSQL with its given unit, for MySQL as a plain number.
@@ -73,30 +79,13 @@ fn written(dialect: Dialect, value: &Scalar, number: i64) -> String {
 }
 
 fn unknown_name(dialect: Dialect, name: &str) -> String {
-    let other = [Dialect::Postgres, Dialect::Mysql].into_iter().find(|d| *d != dialect && find(*d, name).is_some());
+    let other = [Dialect::Postgres, Dialect::Mysql]
+        .into_iter()
+        .find(|d| *d != dialect && all(*d).contains_key(&name.to_ascii_lowercase()));
     match other {
         Some(other) => format!("`{name}` is a setting of {other}, and this profile is one of {dialect}"),
-        None => unknown(&format!("setting of {dialect}"), name, all(dialect).iter().map(|known| known.name.as_str())),
+        None => unknown(&format!("setting of {dialect}"), name, all(dialect).keys().map(String::as_str)),
     }
-}
-
-/// Description of the valid durations or sizes of a setting.
-fn form(kind: &Kind) -> String {
-    let unit = |of: &str, name: &str, min: &i64, max: &i64| {
-        format!(
-            "allowed is a {of} such as \"{}{name}\", or a whole number of {name}, from {min} to {max}",
-            (*min).max(10)
-        )
-    };
-    match kind {
-        Kind::Duration { unit: u, min, max } => unit("duration", name_of(&Time::ALL, *u), min, max),
-        Kind::Size { unit: u, min, max } => unit("size", name_of(&Size::ALL, *u), min, max),
-        _ => String::new(),
-    }
-}
-
-pub(super) fn name_of<U: Copy + PartialEq>(units: &[(U, &'static str, i64)], wanted: U) -> &'static str {
-    units.iter().find(|(unit, ..)| *unit == wanted).map_or("", |(_, name, _)| name)
 }
 
 /// The boolean value of a switch in a profile.
@@ -129,25 +118,17 @@ pub(crate) fn same_word(a: &str, b: &str) -> bool {
     plain(a) == plain(b)
 }
 
-/// A value of a profile in the setting's unit: a plain number, or text with a unit.
-fn number<U: Copy + PartialEq>(value: &Scalar, units: &[(U, &'static str, i64)], unit: U) -> Option<i64> {
-    match value {
-        Scalar::Integer(number) => Some(*number),
-        Scalar::Text(text) => with_unit(text, units, unit),
-        _ => None,
-    }
-}
-
 /// Text with a number and a unit as an integer in the unit `wanted`; `None` if the result is not integral.
-pub(super) fn with_unit<U: Copy + PartialEq>(text: &str, units: &[(U, &'static str, i64)], wanted: U) -> Option<i64> {
+pub(super) fn with_unit(text: &str, wanted: Unit) -> Option<i64> {
     let text = text.trim();
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(text.len());
     let number: i64 = text[..digits].parse().ok()?;
     let suffix = text[digits..].trim();
-    let base = units.iter().find(|(unit, ..)| *unit == wanted)?.2;
     if suffix.is_empty() {
         return Some(number);
     }
+    let units = wanted.family();
+    let base = units.iter().find(|(unit, ..)| *unit == wanted)?.2;
     // Units are case-sensitive, as in PostgreSQL.
     let of = units.iter().find(|(_, name, _)| *name == suffix)?.2;
     let total = number.checked_mul(of)?;
@@ -231,7 +212,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_value_panics_and_none_can_end_its_literal(name in prop::sample::select(
-            all(Dialect::Postgres).iter().map(|k| k.name.as_str()).collect::<Vec<_>>()
+            all(Dialect::Postgres).keys().map(String::as_str).collect::<Vec<_>>()
         ), value in "\\PC{0,12}") {
             if let Ok(parsed) = postgres(name, &text(&value)) {
                 prop_assert!(!parsed.value.contains(['\'', ';', '\\']), "{}", parsed.value);

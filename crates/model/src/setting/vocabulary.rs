@@ -2,26 +2,21 @@
 
 use std::sync::LazyLock;
 
+use indexmap::IndexMap;
 use litelab_protocol::Dialect;
 use serde::{Deserialize, Serialize};
 
 /// A known setting of a server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Known {
-    /// Name of the setting in lower case.
-    pub name: String,
     /// Connections that the setting applies to.
     pub scope: Scope,
     /// Valid values.
     #[serde(flatten)]
     pub kind: Kind,
-    /// Description of the server's default.
-    pub default: String,
     /// Whether the setting is read back for every profile.
     #[serde(default)]
     pub always: bool,
-    /// Description of the setting in one line.
-    pub about: String,
 }
 
 /// Connections that a setting applies to, and the component that applies it.
@@ -36,61 +31,35 @@ pub enum Scope {
     Fixed,
 }
 
-/// Valid values of a setting.
+/// Valid values of a setting. A range is in the unit, which is that of a plain number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
+#[allow(missing_docs, reason = "fields are described above")]
 pub enum Kind {
     /// A switch: on or off.
     Boolean,
-    /// One of several words.
-    Words {
-        /// The words as the server prints them.
-        words: Vec<String>,
-    },
+    /// One of several words, as the server prints them.
+    Words { words: Vec<String> },
     /// An integer.
-    Integer {
-        /// Smallest valid value.
-        min: i64,
-        /// Largest valid value.
-        max: i64,
-    },
+    Integer { range: (i64, i64) },
     /// A duration.
-    Duration {
-        /// Unit of a plain number.
-        unit: Time,
-        /// Smallest valid value in this unit.
-        min: i64,
-        /// Largest valid value in this unit.
-        max: i64,
-    },
+    Duration { unit: Unit, range: (i64, i64) },
     /// A number of bytes.
-    Size {
-        /// Unit of a plain number.
-        unit: Size,
-        /// Smallest valid value in this unit.
-        min: i64,
-        /// Largest valid value in this unit.
-        max: i64,
-    },
+    Size { unit: Unit, range: (i64, i64) },
 }
 
-/// A unit of time in the spelling of servers.
+/// A unit of time, or of size in steps of 1024, in the spelling of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "units")]
-pub enum Time {
+pub enum Unit {
     Us,
     Ms,
     S,
     Min,
     H,
     D,
-}
-
-/// A unit of size in PostgreSQL's spelling, in steps of 1024.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "units")]
-pub enum Size {
+    #[serde(rename = "B")]
     B,
     #[serde(rename = "kB")]
     Kb,
@@ -102,9 +71,9 @@ pub enum Size {
     Tb,
 }
 
-impl Time {
-    /// All units with their names and their lengths in microseconds.
-    pub const ALL: [(Self, &'static str, i64); 6] = [
+impl Unit {
+    /// Units of time with their names and their lengths in microseconds.
+    const TIME: [(Self, &'static str, i64); 6] = [
         (Self::Us, "us", 1),
         (Self::Ms, "ms", 1_000),
         (Self::S, "s", 1_000_000),
@@ -112,44 +81,47 @@ impl Time {
         (Self::H, "h", 3_600_000_000),
         (Self::D, "d", 86_400_000_000),
     ];
-}
-
-impl Size {
-    /// All units with their names and their sizes in bytes.
-    pub const ALL: [(Self, &'static str, i64); 5] = [
+    /// Units of size with their names and their sizes in bytes.
+    const SIZE: [(Self, &'static str, i64); 5] = [
         (Self::B, "B", 1),
         (Self::Kb, "kB", 1 << 10),
         (Self::Mb, "MB", 1 << 20),
         (Self::Gb, "GB", 1 << 30),
         (Self::Tb, "TB", 1 << 40),
     ];
+
+    /// The units of the same quantity, with their names and factors.
+    pub(super) fn family(self) -> &'static [(Self, &'static str, i64)] {
+        if Self::TIME.iter().any(|(unit, ..)| *unit == self) { &Self::TIME } else { &Self::SIZE }
+    }
+
+    /// The name in the spelling of servers.
+    pub(super) fn name(self) -> &'static str {
+        self.family().iter().find(|(unit, ..)| *unit == self).map_or("", |(_, name, _)| name)
+    }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    postgres: Vec<Known>,
-    mysql: Vec<Known>,
+    #[serde(skip)]
+    sqlite: IndexMap<String, Known>,
+    postgres: IndexMap<String, Known>,
+    mysql: IndexMap<String, Known>,
 }
 
 static TABLE: LazyLock<Table> =
     // The file is compiled in, and a test checks that it parses.
     LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).unwrap_or_default());
 
-/// All settings of a dialect; empty for SQLite, which has PRAGMAs.
+/// All settings of a dialect by their names in lower case; empty for SQLite, which has PRAGMAs.
 #[must_use]
-pub fn all(dialect: Dialect) -> &'static [Known] {
+pub fn all(dialect: Dialect) -> &'static IndexMap<String, Known> {
     match dialect {
-        Dialect::Sqlite => &[],
+        Dialect::Sqlite => &TABLE.sqlite,
         Dialect::Postgres => &TABLE.postgres,
         Dialect::Mysql => &TABLE.mysql,
     }
-}
-
-/// The setting with a given name, ignoring case.
-#[must_use]
-pub fn find(dialect: Dialect, name: &str) -> Option<&'static Known> {
-    all(dialect).iter().find(|known| known.name.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -161,32 +133,13 @@ mod tests {
         for dialect in [Dialect::Postgres, Dialect::Mysql] {
             let all = all(dialect);
             assert!(all.len() > 10, "{dialect}: {}", all.len());
-            for known in all {
-                assert_eq!(known.name, known.name.to_lowercase());
-                assert!(!known.about.is_empty() && !known.about.ends_with('.'), "{}", known.name);
-                assert_eq!(all.iter().filter(|other| other.name == known.name).count(), 1, "{}", known.name);
-                if let Kind::Integer { min, max } | Kind::Duration { min, max, .. } | Kind::Size { min, max, .. } =
-                    known.kind
-                {
-                    assert!(min < max, "{}", known.name);
+            for (name, known) in all {
+                assert_eq!(*name, name.to_lowercase());
+                if let Kind::Integer { range } | Kind::Duration { range, .. } | Kind::Size { range, .. } = known.kind {
+                    assert!(range.0 < range.1, "{name}");
                 }
             }
         }
-        assert_eq!(super::all(Dialect::Sqlite), []);
-    }
-
-    #[test]
-    fn defaults_are_values_that_a_profile_could_state() {
-        for (dialect, known) in
-            [Dialect::Postgres, Dialect::Mysql].into_iter().flat_map(|d| all(d).iter().map(move |k| (d, k)))
-        {
-            // If MySQL and MariaDB differ, each default is listed.
-            for default in known.default.split(", ").filter_map(|d| d.split(" (").next()) {
-                let value = default.parse().map_or(crate::Scalar::Text(default.to_owned()), crate::Scalar::Integer);
-                let parsed = crate::setting::parse(dialect, &known.name, &value).unwrap_or_else(|e| panic!("{e}"));
-                let expected = parsed.expected.expect("a setting reads back");
-                assert!(expected.matches(&default.into()), "{}", known.name);
-            }
-        }
+        assert!(all(Dialect::Sqlite).is_empty());
     }
 }
