@@ -2,9 +2,8 @@
 
 use litelab_protocol::{Arrivals, Load, Order, Role, Step, Until};
 
-use super::variants::Choice;
 use crate::error::unknown;
-use crate::quantity::{Quantity, Vars};
+use crate::quantity::Vars;
 use crate::study::{RoleSpec, Scenario};
 use crate::workload::Workload;
 
@@ -19,7 +18,6 @@ pub(super) fn resolve(
     scenario: &Scenario,
     workload: &Workload,
     vars: &Vars,
-    choice: &Choice,
 ) -> Result<(Vec<Role>, Vec<String>), String> {
     if scenario.roles.is_empty() {
         return Err("it has no role: add a [scenario.role.NAME]".into());
@@ -29,7 +27,7 @@ pub(super) fn resolve(
     let mut first_worker = 0;
     for (name, spec) in &scenario.roles {
         let here = |e: String| format!("role `{name}`: {e}");
-        let workers = choice.workers.get(name).or(spec.workers.as_ref());
+        let workers = spec.workers.as_ref();
         let workers =
             workers.map_or(Ok(1), |q| q.integer(vars, 0, MAX_WORKERS)).map_err(|e| here(format!("workers: {e}")))?;
         // A role without workers is not part of this variant (0 readers and 100 writers).
@@ -45,7 +43,7 @@ pub(super) fn resolve(
             workers_in_role: workers as u32,
             order,
             steps,
-            load: load(spec, vars, choice.rate.get(name)).map_err(here)?,
+            load: load(spec, vars).map_err(here)?,
             until: until(spec, scenario, vars).map_err(here)?,
         });
         first_worker += workers as u32;
@@ -97,8 +95,8 @@ fn steps(
     }
 }
 
-fn load(spec: &RoleSpec, vars: &Vars, rate: Option<&Quantity>) -> Result<Load, String> {
-    match rate.or(spec.rate.as_ref()) {
+fn load(spec: &RoleSpec, vars: &Vars) -> Result<Load, String> {
+    match &spec.rate {
         None if spec.arrivals.is_some() => Err("`arrivals` needs a `rate`".into()),
         None => Ok(Load::Closed {
             think_us: spec.think.as_ref().map_or(Ok(0), |q| q.micros(vars)).map_err(|e| format!("think: {e}"))?,

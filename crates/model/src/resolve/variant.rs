@@ -6,11 +6,12 @@ use indexmap::IndexMap;
 use litelab_protocol::{Connection, Executor, Prepare, Sharing, Trial};
 
 use super::{Context, conditions, data, invariants, profiles, roles, transactions, variants};
+use crate::condition::Search;
 use crate::error::ModelError;
 use crate::library;
 use crate::metric::{Measure, Metric, Timing};
 use crate::plan::{self, Variant};
-use crate::quantity::{Quantity, Scalar, Vars, with_unit};
+use crate::quantity::{Scalar, Vars, with_unit};
 use crate::setting::Setting;
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
@@ -57,23 +58,24 @@ pub(super) fn resolve(
 ) -> Result<Variant, VariantError> {
     let mut vars = vars.clone();
     let choice = variants::Choice::new(scenario, dimensions, &mut vars)?;
+    let scenario = &choice.scenario;
     let dialect = context.options.dialects.get(&choice.driver).copied().unwrap_or_default();
     let server = choice.server_of(dialect)?;
     let unless_stated = if dialect.is_sqlite() { "wal-normal" } else { "as-it-comes" };
-    let name = choice.profile.as_deref().unwrap_or(unless_stated);
+    let name = scenario.profile.as_deref().unwrap_or(unless_stated);
     let (profile, text) = library::profile(name, context.directory)?;
     let profiles::Checked { settings, retry } =
         profiles::of_variant(&profile, &text, &choice, dialect, context.options.tried)?;
 
-    let data = data::data((workload, place), choice.data_rows.as_ref(), &mut vars, (&choice.driver, dialect))?;
-    let (mut roles, used) = roles::resolve(scenario, workload, &vars, &choice)?;
+    let data = data::data((workload, place), scenario.data_rows.as_ref(), &mut vars, (&choice.driver, dialect))?;
+    let (mut roles, used) = roles::resolve(scenario, workload, &vars)?;
     let warmup_ms = roles::warm_up(&mut roles, scenario, &vars)?;
-    let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), choice.begin)?;
+    let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), scenario.begin)?;
     transactions::check_yielded(&roles, &transactions)?;
     let metrics = asked_for(context.study, scenario);
     let timed_rows = metrics.iter().any(of_rows);
     transactions.iter_mut().for_each(|t| t.timed_rows = timed_rows);
-    let databases = choice.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
+    let databases = scenario.databases.as_ref().map_or(Ok(1), |q| q.integer(&vars, 1, 1024))? as u32;
     let workers = roles.iter().map(|role| i64::from(role.workers)).sum::<i64>() * i64::from(databases);
     if workers > roles::MAX_WORKERS {
         let most = roles::MAX_WORKERS;
@@ -88,15 +90,15 @@ pub(super) fn resolve(
         id: String::new(),
         // The name in the study; the engine maps it to a runner and the runner's own name.
         driver: choice.driver.clone(),
-        executor: choice.executor,
+        executor: scenario.executor.unwrap_or(Executor::Threads),
         sharing: choice.sharing,
         databases: Vec::new(),
         connection: Connection {
             settings: settings.iter().filter_map(on_connection).collect(),
             read_back: profiles::read_back(&settings, dialect),
-            options: options(&choice.options, &vars)?,
+            options: options(&scenario.options, &vars)?,
         },
-        prepare: if choice.prepare { Prepare::Once } else { Prepare::Each },
+        prepare: if scenario.prepare.unwrap_or(true) { Prepare::Once } else { Prepare::Each },
         retry,
         seed: context.options.seed.unwrap_or(1),
         transactions,
@@ -105,29 +107,30 @@ pub(super) fn resolve(
         drain_ms: DRAIN_MS,
         tick_ms: TICK_MS,
         probe_ms: if metrics.iter().any(of_probe) { PROBE_MS } else { IDLE_PROBE_MS },
-        runtime_threads: choice
+        runtime_threads: scenario
             .runtime_threads
             .as_ref()
             .map(|q| q.integer(&vars, 1, 1024))
             .transpose()?
             .map(|n| n as u32),
     };
-    check_combination(&trial, choice.location)?;
-    if let (Some(server), true) = (server, choice.location != Location::File) {
+    let location = scenario.location.unwrap_or_default();
+    check_combination(&trial, location)?;
+    if let (Some(server), true) = (server, location != Location::File) {
         return Err(format!("`location` has no effect on server `{server}`: leave it out").into());
     }
     if trial.executor == Executor::Processes {
         roles::check_processes(&trial.roles)?;
     }
-    if let Some(search) = scenario.search.as_ref().filter(|s| choice.rate.contains_key(&s.rate)) {
-        let role = &search.rate;
+    let varied = |search: &&Search| dimensions.contains_key(&format!("{}.rate", search.rate));
+    if let Some(Search { rate: role, .. }) = scenario.search.as_ref().filter(varied) {
         return Err(format!("dimension `{role}.rate` has no effect: the search gives role `{role}` its rate").into());
     }
     let search = scenario.search.as_ref().map(|s| conditions::search(s, &mut trial, &vars));
     let search = search.transpose().map_err(|e| format!("search: {e}"))?;
     let kill = scenario.kill.as_ref().map(|k| conditions::kill(k, &mut trial, server, &mut vars));
     let kill = kill.transpose().map_err(|e| format!("kill: {e}"))?;
-    let schema = data::schema(workload, choice.schema.as_deref(), (&vars, dialect))?;
+    let schema = data::schema(workload, scenario.schema.as_deref(), (&vars, dialect))?;
     let pauses = scenario.pauses.as_ref().map_or(Ok(0), |pauses| pauses.micros(&vars));
     let pauses = pauses.map_err(|e| format!("pauses: {e}"))?;
     let failed_at_most = failed_at_most(scenario, &vars)?;
@@ -139,7 +142,7 @@ pub(super) fn resolve(
         server,
         profile: profile.name.clone(),
         settings,
-        location: choice.location,
+        location,
         databases,
         schema,
         data,
@@ -164,9 +167,9 @@ fn on_connection(setting: &Setting) -> Option<litelab_protocol::Setting> {
 /// The largest share of failed transactions.
 fn failed_at_most(scenario: &Scenario, vars: &Vars) -> Result<f64, String> {
     let Some(stated) = &scenario.failed_at_most else { return Ok(plan::failed_at_most()) };
-    let share = match stated {
-        Quantity::Text(text) if text.ends_with('%') => with_unit(text),
-        other => other.number(vars),
+    let share = match stated.text() {
+        Some(text) if text.ends_with('%') => with_unit(text),
+        _ => stated.number(vars),
     };
     let share = share.map_err(|e| format!("failed_at_most: {e}"))?;
     if !(0.0..=1.0).contains(&share) {

@@ -1,14 +1,14 @@
 //! Dimensions and the combinations of their values.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Begin, Dialect, Executor, Sharing};
+use litelab_protocol::{Begin, Dialect, Sharing};
 
 use crate::error::unknown;
 use crate::one_or_many::OneOrMany;
 use crate::plan::Variant;
-use crate::quantity::{Quantity, Scalar, Vars};
+use crate::quantity::{Scalar, Vars};
 use crate::server::Server;
-use crate::study::{Location, QuickScenario, Scenario};
+use crate::study::{Location, QuickScenario, RoleSpec, Scenario};
 
 type Dimensions = IndexMap<String, Scalar>;
 
@@ -182,33 +182,18 @@ pub(super) fn describe(selector: &Dimensions) -> String {
     selector.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// All choices of a variant: the keys of the scenario, overridden by the variant's dimensions.
+/// All choices of a variant.
 pub(super) struct Choice {
+    /// The scenario, with the variant's dimensions in place of its own keys.
+    pub scenario: Scenario,
     pub driver: String,
-    pub executor: Executor,
     pub sharing: Sharing,
-    /// `None` if neither the scenario nor the variant sets one.
-    pub profile: Option<String>,
-    pub prepare: bool,
-    pub location: Location,
-    pub schema: Option<String>,
-    pub server: Option<Server>,
     /// Whether the server is set by the variant itself, not by the scenario for all its variants.
     pub own_server: bool,
-    pub databases: Option<Quantity>,
-    pub begin: Option<Begin>,
-    pub runtime_threads: Option<Quantity>,
-    pub data_rows: Option<Quantity>,
-    /// Workers by role.
-    pub workers: IndexMap<String, Quantity>,
-    /// Transactions per second by role.
-    pub rate: IndexMap<String, Quantity>,
     /// PRAGMAs that override those of the profile.
     pub pragmas: IndexMap<String, Scalar>,
     /// Server settings that override those of the profile.
     pub settings: IndexMap<String, Scalar>,
-    /// Options of the driver, in which those of the variant override those of the scenario.
-    pub options: IndexMap<String, Scalar>,
 }
 
 /// Dimensions that are keys of a scenario.
@@ -231,66 +216,55 @@ const KEYS: [&str; 13] = [
 impl Choice {
     /// The choices of a variant. Dimensions that are variables are set in `vars`.
     pub(super) fn new(scenario: &Scenario, dimensions: &Dimensions, vars: &mut Vars) -> Result<Self, String> {
-        let mut choice = Self {
-            driver: scenario.driver.clone().unwrap_or_else(|| "rusqlite".into()),
-            executor: scenario.executor.unwrap_or(Executor::Threads),
-            sharing: Sharing::OwnConnection,
-            profile: scenario.profile.clone(),
-            prepare: scenario.prepare.unwrap_or(true),
-            location: scenario.location.unwrap_or_default(),
-            schema: scenario.schema.clone(),
-            server: scenario.server,
-            own_server: false,
-            databases: scenario.databases.clone(),
-            begin: scenario.begin,
-            runtime_threads: scenario.runtime_threads.clone(),
-            data_rows: scenario.data_rows.clone(),
-            workers: IndexMap::new(),
-            rate: IndexMap::new(),
-            pragmas: IndexMap::new(),
-            settings: IndexMap::new(),
-            options: scenario.options.clone(),
-        };
         // Variables first, because a sharing such as `pool($n)` can use one.
         for (name, value) in dimensions {
             if !KEYS.contains(&name.as_str()) && vars.contains_key(name) {
                 vars.insert(name.clone(), value.clone());
             }
         }
-        choice.sharing = parse_sharing(scenario.sharing.as_deref().unwrap_or("own-connection"), vars)?;
+        let mut choice = Self {
+            scenario: scenario.clone(),
+            driver: String::new(),
+            sharing: parse_sharing(scenario.sharing.as_deref().unwrap_or("own-connection"), vars)?,
+            own_server: false,
+            pragmas: IndexMap::new(),
+            settings: IndexMap::new(),
+        };
         for (name, value) in dimensions {
-            choice.set(scenario, name, value, vars)?;
+            choice.set(name, value, vars)?;
         }
+        choice.driver = choice.scenario.driver.clone().unwrap_or_else(|| "rusqlite".into());
         Ok(choice)
     }
 
-    fn set(&mut self, scenario: &Scenario, name: &str, value: &Scalar, vars: &Vars) -> Result<(), String> {
+    fn set(&mut self, name: &str, value: &Scalar, vars: &Vars) -> Result<(), String> {
         let text = value.to_string();
         let wrong = |allowed: &str| format!("dimension `{name}`: `{text}` is none of {allowed}");
+        let own = &mut self.scenario;
         match name {
-            "driver" => self.driver = text,
-            "executor" => self.executor = text.parse()?,
+            "driver" => own.driver = Some(text),
+            "executor" => own.executor = Some(text.parse()?),
             "sharing" => self.sharing = parse_sharing(&text, vars)?,
-            "profile" => self.profile = Some(text),
+            "profile" => own.profile = Some(text),
             "prepare" => match value {
-                Scalar::Bool(b) => self.prepare = *b,
+                Scalar::Bool(b) => own.prepare = Some(*b),
                 _ => return Err(wrong("true, false")),
             },
             "location" => {
-                self.location = match text.as_str() {
+                own.location = Some(match text.as_str() {
                     "file" => Location::File,
                     "memory" => Location::Memory,
                     "memory-shared" => Location::MemoryShared,
                     _ => return Err(wrong("file, memory, memory-shared")),
-                }
+                })
             }
-            "schema" => self.schema = Some(text),
+            "schema" => own.schema = Some(text),
             "server" => {
-                self.server = Some(Server::parse(&text).map_err(|e| format!("dimension `server`: {e}"))?);
+                own.server = Some(Server::parse(&text).map_err(|e| format!("dimension `server`: {e}"))?);
                 self.own_server = true;
             }
             "begin" => {
-                self.begin = Some(match text.as_str() {
+                own.begin = Some(match text.as_str() {
                     "none" => Begin::None,
                     "deferred" => Begin::Deferred,
                     "immediate" => Begin::Immediate,
@@ -298,20 +272,18 @@ impl Choice {
                     _ => return Err(wrong("none, deferred, immediate, exclusive")),
                 })
             }
-            "databases" => self.databases = Some(quantity(value)),
-            "runtime_threads" => self.runtime_threads = Some(quantity(value)),
-            "data_rows" => self.data_rows = Some(quantity(value)),
-            "workers" => match scenario.roles.keys().collect::<Vec<_>>().as_slice() {
-                [only] => {
-                    self.workers.insert((*only).clone(), quantity(value));
-                }
-                _ => return Err("dimension `workers`: there are several roles; name one, as in `ROLE.workers`".into()),
-            },
+            "databases" => own.databases = Some(value.clone().into()),
+            "runtime_threads" => own.runtime_threads = Some(value.clone().into()),
+            "data_rows" => own.data_rows = Some(value.clone().into()),
+            "workers" if own.roles.len() == 1 => own.roles[0].workers = Some(value.clone().into()),
+            "workers" => {
+                return Err("dimension `workers`: there are several roles; name one, as in `ROLE.workers`".into());
+            }
             _ => match name.split_once('.') {
                 Some(("pragma", pragma)) => drop(self.pragmas.insert(pragma.to_owned(), value.clone())),
-                Some(("option", option)) => drop(self.options.insert(option.to_owned(), value.clone())),
+                Some(("option", option)) => drop(own.options.insert(option.to_owned(), value.clone())),
                 Some(("setting", setting)) => drop(self.settings.insert(setting.to_owned(), value.clone())),
-                Some((role, key)) => self.set_role(scenario, role, key, value)?,
+                Some((role, key)) => set_role(&mut own.roles, role, key, value)?,
                 None if vars.contains_key(name) => {}
                 None => {
                     let known = KEYS.into_iter().chain(vars.keys().map(String::as_str));
@@ -328,7 +300,7 @@ impl Choice {
     /// # Errors
     /// If the server has another dialect than the driver.
     pub(super) fn server_of(&self, dialect: Dialect) -> Result<Option<Server>, String> {
-        match (self.server, dialect) {
+        match (self.scenario.server, dialect) {
             (None, _) => Ok(Server::of(dialect)),
             (Some(_), Dialect::Sqlite) if !self.own_server => Ok(None),
             (Some(server), _) if server.dialect() == dialect => Ok(Some(server)),
@@ -339,27 +311,17 @@ impl Choice {
             )),
         }
     }
-
-    fn set_role(&mut self, scenario: &Scenario, role: &str, key: &str, value: &Scalar) -> Result<(), String> {
-        if !scenario.roles.contains_key(role) {
-            return Err(unknown("role", role, scenario.roles.keys().map(String::as_str)));
-        }
-        let map = match key {
-            "workers" => &mut self.workers,
-            "rate" => &mut self.rate,
-            _ => return Err(unknown("dimension of a role", key, ["workers", "rate"])),
-        };
-        map.insert(role.to_owned(), quantity(value));
-        Ok(())
-    }
 }
 
-fn quantity(value: &Scalar) -> Quantity {
-    match value {
-        Scalar::Integer(i) => Quantity::Integer(*i),
-        Scalar::Real(r) => Quantity::Real(*r),
-        other => Quantity::Text(other.to_string()),
+fn set_role(roles: &mut IndexMap<String, RoleSpec>, role: &str, key: &str, value: &Scalar) -> Result<(), String> {
+    let known: Vec<String> = roles.keys().cloned().collect();
+    let spec = roles.get_mut(role).ok_or_else(|| unknown("role", role, known.iter().map(String::as_str)))?;
+    match key {
+        "workers" => spec.workers = Some(value.clone().into()),
+        "rate" => spec.rate = Some(value.clone().into()),
+        _ => return Err(unknown("dimension of a role", key, ["workers", "rate"])),
     }
+    Ok(())
 }
 
 /// Parses a sharing, in which `$name` is replaced by a variable: `pool($n)`.
