@@ -1,11 +1,10 @@
 //! Error names: SQLite's result codes (<https://sqlite.org/rescode.html>), and the error names of database servers
-//! ([`server_name`] and the functions exported with it).
+//! ([`server_names`] and the functions exported with it).
 
 mod server;
 
 pub use server::{
-    CONNECTION_LOST, CONNECTION_REFUSED, CONNECTION_TIMEOUT, SERVER_TABLE, contention, is_busy, is_connection,
-    is_known, server_name, server_names,
+    CONNECTION_LOST, CONNECTION_REFUSED, CONNECTION_TIMEOUT, contention, is_busy, is_known, server_names,
 };
 
 use std::collections::BTreeMap;
