@@ -68,34 +68,3 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
         schemars::json_schema!({ "anyOf": [item, { "type": "array", "items": item }] })
     }
 }
-
-/// Deserializes a struct from a table, or from text with `from_text`; for structs with a short form.
-pub fn text_or_table<'de, T, D>(deserializer: D, from_text: fn(&str) -> Result<T, String>) -> Result<T, D::Error>
-where
-    T: FromTable<'de>,
-    D: Deserializer<'de>,
-{
-    struct Visitor<T>(fn(&str) -> Result<T, String>);
-    impl<'de, T: FromTable<'de>> de::Visitor<'de> for Visitor<T> {
-        type Value = T;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("text or a table")
-        }
-        fn visit_str<E: de::Error>(self, v: &str) -> Result<T, E> {
-            (self.0)(v).map_err(E::custom)
-        }
-        fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-            T::from_table(de::value::MapAccessDeserializer::new(map))
-        }
-    }
-    deserializer.deserialize_any(Visitor(from_text))
-}
-
-/// The table form of a struct that also has a short form.
-pub trait FromTable<'de>: Sized {
-    /// Deserializes the table.
-    ///
-    /// # Errors
-    /// The errors of the deserializer.
-    fn from_table<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
-}

@@ -31,39 +31,51 @@ pub enum Scalar {
 
 impl<'de> Deserialize<'de> for Scalar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Scalar;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text, a number, true or false")
-            }
-            fn visit_bool<E: de::Error>(self, v: bool) -> Result<Scalar, E> {
-                Ok(Scalar::Bool(v))
-            }
-            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Scalar, E> {
-                Ok(Scalar::Integer(v))
-            }
-            fn visit_u64<E: de::Error>(self, v: u64) -> Result<Scalar, E> {
-                Ok(i64::try_from(v).map_or(Scalar::Real(v as f64), Scalar::Integer))
-            }
-            fn visit_f64<E: de::Error>(self, v: f64) -> Result<Scalar, E> {
-                Ok(Scalar::Real(v))
-            }
-            fn visit_str<E: de::Error>(self, v: &str) -> Result<Scalar, E> {
-                Ok(Scalar::Text(v.to_owned()))
-            }
-            // `vary.pragma.synchronous`: a dot between TOML keys creates a table.
-            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
-                let key: Option<String> = map.next_key()?;
-                let key = key.unwrap_or_default();
-                let before = if ["workers", "rate"].contains(&key.as_str()) { "ROLE" } else { "pragma" };
-                Err(de::Error::custom(format!(
-                    "`{key}` is in a table here, where a value stands: a name with a dot is quoted, as in \
-                     `vary.\"{before}.{key}\"`"
-                )))
-            }
+        deserializer.deserialize_any(Visitor { of_quantity: false })
+    }
+}
+
+/// Visitor for a [`Scalar`], or for one that is a [`Quantity`].
+struct Visitor {
+    of_quantity: bool,
+}
+
+impl<'de> de::Visitor<'de> for Visitor {
+    type Value = Scalar;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.of_quantity {
+            true => "a number, or text such as \"$rows\" or \"100ms\"",
+            false => "text, a number, true or false",
+        })
+    }
+    fn visit_bool<E: de::Error>(self, v: bool) -> Result<Scalar, E> {
+        match self.of_quantity {
+            true => Err(E::invalid_type(de::Unexpected::Bool(v), &self)),
+            false => Ok(Scalar::Bool(v)),
         }
-        deserializer.deserialize_any(Visitor)
+    }
+    fn visit_i64<E: de::Error>(self, v: i64) -> Result<Scalar, E> {
+        Ok(Scalar::Integer(v))
+    }
+    fn visit_u64<E: de::Error>(self, v: u64) -> Result<Scalar, E> {
+        Ok(i64::try_from(v).map_or(Scalar::Real(v as f64), Scalar::Integer))
+    }
+    fn visit_f64<E: de::Error>(self, v: f64) -> Result<Scalar, E> {
+        Ok(Scalar::Real(v))
+    }
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(v.to_owned()))
+    }
+    // `vary.pragma.synchronous`: a dot between TOML keys creates a table.
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
+        if self.of_quantity {
+            return Err(de::Error::invalid_type(de::Unexpected::Map, &self));
+        }
+        let key: String = map.next_key()?.unwrap_or_default();
+        let before = if ["workers", "rate"].contains(&key.as_str()) { "ROLE" } else { "pragma" };
+        Err(de::Error::custom(format!(
+            "`{key}` is in a table here, where a value stands: a name with a dot is quoted, as in `vary.\"{before}.{key}\"`"
+        )))
     }
 }
 
@@ -111,40 +123,24 @@ impl Scalar {
     }
 }
 
-/// A number, or text with an expression, a duration or a size, depending on the key.
+/// A number, or text with an expression (`"$rows * 2"`), a duration or a size (`"100ms"`), depending on the key: a scalar
+/// that is no boolean.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Quantity {
-    /// An integer, such as `42`.
-    Integer(i64),
-    /// A real number, such as `0.5`.
-    Real(f64),
-    /// An expression or a number with a unit, such as `"$rows * 2"` or `"100ms"`.
-    Text(String),
-}
+#[serde(transparent)]
+pub struct Quantity(Scalar);
 
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Quantity;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or text such as \"$rows\" or \"100ms\"")
-            }
-            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Quantity, E> {
-                Ok(Quantity::Integer(v))
-            }
-            fn visit_u64<E: de::Error>(self, v: u64) -> Result<Quantity, E> {
-                i64::try_from(v).map(Quantity::Integer).map_err(|_| E::custom(format!("{v} is too large")))
-            }
-            fn visit_f64<E: de::Error>(self, v: f64) -> Result<Quantity, E> {
-                Ok(Quantity::Real(v))
-            }
-            fn visit_str<E: de::Error>(self, v: &str) -> Result<Quantity, E> {
-                Ok(Quantity::Text(v.to_owned()))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(Visitor { of_quantity: true }).map(Self)
+    }
+}
+
+impl From<Scalar> for Quantity {
+    fn from(value: Scalar) -> Self {
+        Self(match value {
+            Scalar::Bool(b) => Scalar::Text(b.to_string()),
+            other => other,
+        })
     }
 }
 
@@ -164,11 +160,7 @@ impl JsonSchema for Quantity {
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integer(i) => write!(f, "{i}"),
-            Self::Real(r) => write!(f, "{r}"),
-            Self::Text(t) => f.write_str(t),
-        }
+        self.0.fmt(f)
     }
 }
 
@@ -189,12 +181,25 @@ impl Quantity {
     /// # Errors
     /// One line with the reason, if the value is not a finite number.
     pub fn number(&self, vars: &Vars) -> Result<f64, String> {
-        match self {
-            Self::Integer(i) => Ok(*i as f64),
-            Self::Real(r) if r.is_finite() => Ok(*r),
-            Self::Real(r) => Err(format!("`{r}` is not a finite number")),
-            Self::Text(t) => expression::evaluate(t, &|name| variable(vars, name)),
+        match (&self.0, self.0.number()) {
+            (Scalar::Text(t), _) => expression::evaluate(t, &|name| variable(vars, name)),
+            (_, Some(number)) if number.is_finite() => Ok(number),
+            (other, _) => Err(format!("`{other}` is not a finite number")),
         }
+    }
+
+    /// The text, if the file does not give a plain number.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if let Scalar::Text(text) = &self.0 { Some(text) } else { None }
+    }
+
+    /// A bound of a metric in its base unit: a plain number, or one with a unit ([`with_unit`]).
+    ///
+    /// # Errors
+    /// One line with the reason, if the value is neither.
+    pub fn bound(&self) -> Result<f64, String> {
+        self.text().map_or_else(|| self.number(&Vars::new()), with_unit)
     }
 
     /// The value as an integer from `low` to `high`, both included.
@@ -202,8 +207,8 @@ impl Quantity {
     /// # Errors
     /// One line with the reason, if the value is not an integer in this range.
     pub fn integer(&self, vars: &Vars, low: i64, high: i64) -> Result<i64, String> {
-        let value = match self {
-            Self::Integer(i) => *i,
+        let value = match self.0 {
+            Scalar::Integer(i) => i,
             _ => whole(self.number(vars)?).ok_or_else(|| format!("`{self}` is not a whole number"))?,
         };
         if (low..=high).contains(&value) {
@@ -219,7 +224,7 @@ impl Quantity {
     /// # Errors
     /// One line with the reason, if the value is not a duration. A number without a unit is an error.
     pub fn micros(&self, vars: &Vars) -> Result<u64, String> {
-        let Self::Text(text) = self else {
+        let Some(text) = self.text() else {
             return Err(format!("`{self}` has no unit: write \"{self}ms\" or \"{self}s\""));
         };
         const UNITS: [(&str, f64); 6] = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("min", 6e7), ("s", 1e6), ("m", 6e7)];
@@ -233,7 +238,7 @@ impl Quantity {
                 !number.contains('$') || number.ends_with([' ', ')']) || text.ends_with(|c: char| !c.is_alphabetic())
             })
             .ok_or_else(|| format!("`{text}` is no duration: write e.g. \"100ms\", \"5s\", \"2min\""))?;
-        let value = Self::Text(number.trim().to_owned()).number(vars)? * scale;
+        let value = Self::from(Scalar::Text(number.trim().to_owned())).number(vars)? * scale;
         if (0.0..=86_400e6).contains(&value) {
             Ok(value.round() as u64)
         } else {
@@ -296,7 +301,7 @@ mod tests {
 
     #[test]
     fn durations_need_a_unit() {
-        let micros = |t: &str| Quantity::Text(t.into()).micros(&vars());
+        let micros = |t: &str| Quantity::from(Scalar::Text(t.into())).micros(&vars());
         assert_eq!(micros("100ms"), Ok(100_000));
         assert_eq!(micros("1.5 s"), Ok(1_500_000));
         assert_eq!(micros("2min"), Ok(120_000_000));
@@ -305,17 +310,17 @@ mod tests {
         assert!(micros("$items").is_err());
         assert!(micros("fast").is_err());
         assert!(micros("-1s").is_err());
-        assert!(Quantity::Integer(5).micros(&vars()).is_err_and(|e| e.contains("no unit")));
+        assert!(Quantity::from(Scalar::Integer(5)).micros(&vars()).is_err_and(|e| e.contains("no unit")));
     }
 
     #[test]
     fn integers_are_checked() {
-        let q = |t: &str| Quantity::Text(t.into());
+        let q = |t: &str| Quantity::from(Scalar::Text(t.into()));
         assert_eq!(q("$rows / 4").integer(&vars(), 1, 1000), Ok(250));
         assert!(q("$rows / 3").integer(&vars(), 1, 1000).is_err_and(|e| e.contains("whole")));
         assert!(q("$row").integer(&vars(), 1, 1000).is_err_and(|e| e.contains("`rows`")));
         assert!(q("$mode").integer(&vars(), 1, 1000).is_err_and(|e| e.contains("not a number")));
-        assert!(Quantity::Integer(0).integer(&vars(), 1, 9).is_err_and(|e| e.contains("1 to 9")));
+        assert!(Quantity::from(Scalar::Integer(0)).integer(&vars(), 1, 9).is_err_and(|e| e.contains("1 to 9")));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Workloads: a schema, data, named transactions and invariants. Files in `workloads/`.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use litelab_protocol::{Begin, Fetch};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::by_dialect::{ByDialect, Keys};
-use crate::one_or_many::{FromTable, OneOrMany, text_or_table};
+use crate::one_or_many::OneOrMany;
 use crate::parameter::Generator;
 use crate::quantity::{Quantity, Vars};
 
@@ -77,7 +79,7 @@ pub struct TransactionSpec {
     /// executed once, otherwise `immediate`.
     pub begin: Option<Begin>,
     /// One statement or a list of statements, or a table of them by dialect.
-    pub sql: ByDialect<OneOrMany<StatementSpec>>,
+    pub sql: ByDialect<OneOrMany<SqlOrTable>>,
     /// Number of tuples in the `VALUES` list of the only statement.
     pub rows: Option<Quantity>,
     /// Number of executions of the only statement, each with new values.
@@ -97,8 +99,11 @@ pub struct TransactionSpec {
     pub params: IndexMap<String, Generator>,
 }
 
-/// One statement of a transaction: SQL, or a table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// One statement of a transaction. A file gives it as SQL text or as a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "StatementTable"))]
+#[serde(deny_unknown_fields)]
 pub struct StatementSpec {
     /// SQL text with parameters `:name`, or a table of it by dialect.
     pub sql: ByDialect<String>,
@@ -113,6 +118,7 @@ pub struct StatementSpec {
     /// Columns to verify in each fetched row, in place of `work`.
     pub verify: Option<Verify>,
     /// Names for the result columns, for later statements and transactions.
+    #[serde(default)]
     pub yields: Vec<String>,
     /// Whether a result without a row ends the transaction as `empty`; default: true if the statement yields.
     pub required: Option<bool>,
@@ -120,49 +126,42 @@ pub struct StatementSpec {
     pub hold: Option<Quantity>,
 }
 
-/// The long form of a statement.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct StatementTable {
-    sql: ByDialect<String>,
-    rows: Option<Quantity>,
-    repeat: Option<Quantity>,
-    fetch: Option<Fetch>,
-    work: Option<WorkSpec>,
-    verify: Option<Verify>,
-    #[serde(default)]
-    yields: Vec<String>,
-    required: Option<bool>,
-    hold: Option<Quantity>,
-}
+/// A [`StatementSpec`] that a file can give as SQL text alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct SqlOrTable(pub StatementSpec);
 
-impl Keys for OneOrMany<StatementSpec> {
+impl Keys for OneOrMany<SqlOrTable> {
     const KEYS: &'static [&'static str] =
         &["sql", "rows", "repeat", "fetch", "work", "verify", "yields", "required", "hold"];
 }
 
-impl<'de> FromTable<'de> for StatementSpec {
-    fn from_table<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let t = StatementTable::deserialize(deserializer)?;
-        let StatementTable { sql, rows, repeat, fetch, work, verify, yields, required, hold } = t;
-        Ok(Self { sql, rows, repeat, fetch, work, verify, yields, required, hold })
-    }
-}
-
-impl<'de> Deserialize<'de> for StatementSpec {
+impl<'de> Deserialize<'de> for SqlOrTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text_or_table(deserializer, |sql| Ok(Self { sql: sql.to_owned().into(), ..Self::default() }))
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = SqlOrTable;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or a table")
+            }
+            fn visit_str<E: de::Error>(self, sql: &str) -> Result<SqlOrTable, E> {
+                Ok(SqlOrTable(StatementSpec { sql: sql.to_owned().into(), ..StatementSpec::default() }))
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<SqlOrTable, A::Error> {
+                StatementSpec::deserialize(de::value::MapAccessDeserializer::new(map)).map(SqlOrTable)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
     }
 }
 
 #[cfg(feature = "schema")]
-impl JsonSchema for StatementSpec {
+impl JsonSchema for SqlOrTable {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Statement".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let table = generator.subschema_for::<StatementTable>();
+        let table = generator.subschema_for::<StatementSpec>();
         schemars::json_schema!({ "anyOf": [{ "type": "string", "description": "SQL" }, table] })
     }
 }

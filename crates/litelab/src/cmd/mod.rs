@@ -23,7 +23,7 @@ pub mod verify;
 #[cfg(not(feature = "servers"))]
 pub mod without_servers;
 
-use litelab_model::{Quantity, Vars};
+use litelab_model::{Quantity, Scalar, Vars};
 
 pub use crate::installation::runners;
 #[cfg(not(feature = "servers"))]
@@ -34,7 +34,7 @@ pub use without_servers as servers;
 /// # Errors
 /// If `text` is not a number, or not between 1 and `most`.
 pub fn count(text: &str, most: i64) -> Result<u64, String> {
-    let quantity = Quantity::Text(text.to_owned());
+    let quantity = Quantity::from(Scalar::Text(text.to_owned()));
     quantity.number(&Vars::new()).map_err(|_| "write a number, such as 10000, 10_000 or 10k")?;
     let value = quantity.integer(&Vars::new(), 1, most)?;
     u64::try_from(value).map_err(|e| e.to_string())

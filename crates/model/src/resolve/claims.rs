@@ -7,7 +7,7 @@ use crate::claim::{Claim, Finding, FindingValue};
 use crate::error::{ModelError, unknown};
 use crate::metric::Metric;
 use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
-use crate::quantity::{Quantity, Scalar, with_unit};
+use crate::quantity::{Quantity, Scalar};
 
 /// Claims whose scenarios are in the plan, and the names of the claims whose variants `--quick` omits.
 pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPlan>, Vec<String>), ModelError> {
@@ -49,7 +49,7 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
     if against == Some(variant) {
         return Err("it compares a variant with itself".into());
     }
-    let (at_least, at_most) = (bound(claim.at_least.as_ref())?, bound(claim.at_most.as_ref())?);
+    let (at_least, at_most) = (bound(&claim.at_least)?, bound(&claim.at_most)?);
     if let (Some(low), Some(high)) = (at_least, at_most)
         && low > high
     {
@@ -68,13 +68,8 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
     }))
 }
 
-pub(super) fn bound(quantity: Option<&Quantity>) -> Result<Option<f64>, String> {
-    quantity
-        .map(|q| match q {
-            Quantity::Text(text) => with_unit(text),
-            other => other.number(&crate::quantity::Vars::new()),
-        })
-        .transpose()
+pub(super) fn bound(quantity: &Option<Quantity>) -> Result<Option<f64>, String> {
+    quantity.as_ref().map(Quantity::bound).transpose()
 }
 
 /// The plan's index of a variant of a scenario; `None` if the command line omits the scenario or replaces its drivers,

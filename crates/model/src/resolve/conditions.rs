@@ -18,7 +18,7 @@ pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
     if limit.at_least.is_none() && limit.at_most.is_none() {
         return Err(format!("`{metric}` needs `at_least` or `at_most`: without a bound nothing could break it"));
     }
-    let (at_least, at_most) = (bound(limit.at_least.as_ref())?, bound(limit.at_most.as_ref())?);
+    let (at_least, at_most) = (bound(&limit.at_least)?, bound(&limit.at_most)?);
     if let (Some(low), Some(high)) = (at_least, at_most)
         && low > high
     {

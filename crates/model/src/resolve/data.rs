@@ -29,7 +29,7 @@ pub fn of_workload(
         if workload.data.is_none() {
             return Err(format!("workload `{}` has no [data]", workload.name));
         }
-        let rows = rows.map(|rows| Quantity::Integer(i64::try_from(rows).unwrap_or(i64::MAX)));
+        let rows = rows.map(|rows| Quantity::from(Scalar::Integer(i64::try_from(rows).unwrap_or(i64::MAX))));
         let place = (&workload, text.directory.as_deref());
         let data = data(place, rows.as_ref(), &mut all, ("rusqlite", Dialect::Sqlite))?;
         let data = data.filter(|data| data.rows > 0 || data.from.is_some());

@@ -114,7 +114,7 @@ fn transaction(
 fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
     let mut used: Vec<&str> = Vec::new();
     for statement in spec.sql.values().flat_map(|list| &list.0) {
-        for sql in statement.sql.values() {
+        for sql in statement.0.sql.values() {
             used.extend(Dialect::ALL.into_iter().flat_map(|dialect| sql::names(sql, dialect)));
         }
     }
@@ -132,7 +132,7 @@ fn check_use(spec: &TransactionSpec, params: &[Param]) -> Result<(), String> {
 
 /// The statements of a transaction. The transaction's own keys apply to its only statement.
 fn statements(spec: &TransactionSpec, dialect: Dialect) -> Result<Vec<StatementSpec>, String> {
-    let mut out = spec.sql.of(dialect)?.0.clone();
+    let mut out: Vec<StatementSpec> = spec.sql.of(dialect)?.0.iter().map(|statement| statement.0.clone()).collect();
     if out.is_empty() {
         return Err("`sql` is empty".into());
     }

@@ -159,16 +159,20 @@ fn variables_are_substituted_outside_of_quotes() {
     assert!(substitute("SELECT $m", &vars).is_err_and(|e| e.contains("`m`")));
 }
 
+fn takes_anything(sql: &str, tuples: u32) {
+    for dialect in Dialect::ALL {
+        let _either = positional(sql, tuples, dialect);
+        let _either = positional(&format!("COPY {sql}"), tuples, dialect);
+        let _either = substitute_in(sql, &Vars::new(), dialect);
+        let _either = writes(sql, dialect);
+        let _either = check_statement(sql, dialect);
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_panics(sql in "\\PC{0,60}", tuples in 0_u32..5) {
-        for dialect in Dialect::ALL {
-            let _either = positional(&sql, tuples, dialect);
-            let _either = positional(&format!("COPY {sql}"), tuples, dialect);
-            let _either = substitute_in(&sql, &Vars::new(), dialect);
-            let _either = writes(&sql, dialect);
-            let _either = check_statement(&sql, dialect);
-        }
+        takes_anything(&sql, tuples);
     }
 
     #[test]
@@ -179,14 +183,7 @@ proptest! {
         ),
         tuples in 1_u32..4,
     ) {
-        let sql = pieces.concat();
-        for dialect in Dialect::ALL {
-            let _either = positional(&sql, tuples, dialect);
-            let _either = positional(&format!("COPY {sql}"), tuples, dialect);
-            let _either = substitute_in(&sql, &Vars::new(), dialect);
-            let _either = writes(&sql, dialect);
-            let _either = check_statement(&sql, dialect);
-        }
+        takes_anything(&pieces.concat(), tuples);
     }
 
     /// The SQL text contains every bound parameter as often as it is bound, and no other.

@@ -1,10 +1,6 @@
 //! Expensive measurements are taken only if a study requests them.
 
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-use litelab_model::library::{self, Text};
-use litelab_model::study::Study;
-use litelab_model::{Options, resolve};
+use crate::support::resolved;
 
 /// Interval of the host probe in milliseconds in scenario `s`, and whether its statements are timed internally.
 fn measured(metrics: &str, rest: &str) -> (u64, bool) {
@@ -14,9 +10,7 @@ fn measured(metrics: &str, rest: &str) -> (u64, bool) {
     };
     let other = scenario("other", "\"p50\"");
     let toml = format!("name = \"x\"\ntitle = \"x\"\n{}{other}{rest}", scenario("s", metrics));
-    let text = Text { file: "x.toml".into(), directory: None, toml };
-    let study: Study = library::parse(&text).unwrap();
-    let plan = resolve::resolve(&study, &text, &Options::default()).unwrap();
+    let plan = resolved(&toml).unwrap();
     let trial = |scenario: usize| &plan.variants.iter().find(|variant| variant.scenario == scenario).unwrap().trial;
     assert_eq!(trial(1).probe_ms, 100, "what is asked of one scenario is not of another");
     (trial(0).probe_ms, trial(0).transactions.iter().all(|t| t.timed_rows))

@@ -1,18 +1,11 @@
 //! All built-in files are valid: studies resolve at both scales, names match file names, and schemas are current.
 
-#![allow(clippy::unwrap_used)] // a panic fails the test
-
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use litelab_model::library::{self, Kind};
 use litelab_model::{Options, resolve};
-use litelab_protocol::Dialect;
 
-/// Drivers of servers in built-in studies.
-fn dialects() -> BTreeMap<String, Dialect> {
-    [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)].map(|(name, d)| (name.to_owned(), d)).into()
-}
+use crate::support::dialects;
 
 #[test]
 fn every_study_resolves_at_both_scales() {

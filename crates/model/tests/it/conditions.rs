@@ -1,12 +1,12 @@
 //! Conditions on trials: alerts, searches, kills, scalability fits, invariants, and PRAGMAs as dimensions. Valid input
 //! resolves to its stated meaning; invalid input is one line with its position.
 
-#![allow(clippy::unwrap_used)] // a panic fails the test
-
 use litelab_model::condition::KillPlan;
 use litelab_model::plan::{InvariantPlan, Variant};
-use litelab_model::{Options, Plan, Scalar, library, resolve};
+use litelab_model::{Options, Plan, Scalar};
 use litelab_protocol::{Arrivals, Load};
+
+use crate::support;
 
 const WORKLOAD: &str = r#"
 name = "w"
@@ -32,23 +32,15 @@ fn resolved(lines: &[&str]) -> Result<Plan, String> {
 }
 
 fn resolved_with(workload: &str, lines: &[&str]) -> Result<Plan, String> {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("w.toml"), workload).unwrap();
     let head = "name = \"s\"\ntitle = \"A test?\"\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\n";
-    let toml = format!("{head}{}\n", lines.join("\n"));
-    let text = library::Text { file: "s.toml".into(), directory: Some(folder.path().to_path_buf()), toml };
-    let study = library::parse(&text).map_err(|e| e.to_string())?;
-    resolve::resolve(&study, &text, &Options::default()).map_err(|e| e.to_string())
+    let study = format!("{head}{}\n", lines.join("\n"));
+    support::resolve_beside(&[("w.toml", workload)], &study, &Options::default())
 }
 
 /// Asserts that these lines are refused in one line that names the scenario and contains all parts.
 fn refused(lines: &[&str], parts: &[&str]) -> String {
-    let error = resolved(lines).expect_err(&format!("{lines:?} resolves"));
-    assert_eq!(error.lines().count(), 1, "{error}");
+    let error = support::refused(resolved(lines), parts);
     assert!(error.starts_with("s.toml: scenario `one`: "), "{error}");
-    for part in parts {
-        assert!(error.contains(part), "`{part}` not in: {error}");
-    }
     error
 }
 
@@ -348,41 +340,6 @@ fn an_invariant_may_be_of_some_drivers_only() {
     let own = "invariant = [{ sql = \"SELECT 1\", equals = 1, drivers = [\"sqlite3\"] }]";
     let plan = resolved(&[BY_TIME, own, "vary.driver = [\"rusqlite\", \"python:sqlite3\"]"]).unwrap();
     assert_eq!(plan.variants.iter().map(|variant| variant.invariants.len()).collect::<Vec<_>>(), [0, 1]);
-}
-
-#[test]
-fn the_studies_of_the_documentation_resolve() {
-    let page = |name: &str| {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
-        std::fs::read_to_string(path).unwrap()
-    };
-    let (studies, workloads) = (page("STUDIES.md"), page("WORKLOADS.md"));
-    let toml_block = |page: &str, name: &str| {
-        let head = format!("```toml\nname = \"{name}\"");
-        let from = page.find(&head).unwrap_or_else(|| panic!("{name} is not there")) + "```toml\n".len();
-        page[from..].split("\n```").next().unwrap().to_owned()
-    };
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("orders.toml"), toml_block(&workloads, "orders")).unwrap();
-    let plan = |name: &str| {
-        let directory = Some(folder.path().to_path_buf());
-        let text = library::Text { file: format!("{name}.toml"), directory, toml: toml_block(&studies, name) };
-        let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-        resolve::resolve(&study, &text, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
-    };
-    let limits = plan("limits");
-    assert_eq!((limits.variants.len(), limits.claims.len()), (2, 1));
-    assert!(limits.variants.iter().all(|variant| variant.search.as_ref().is_some_and(|s| s.holds.len() == 2)));
-    let writers = plan("writers");
-    assert_eq!((writers.variants.len(), writers.scenarios[0].alerts.len()), (5, 2));
-    assert_eq!(writers.scenarios[0].usl.as_deref(), Some("workers"));
-    let crashes = plan("crashes");
-    let kill = KillPlan::Processes { role: "writers".into(), processes: 2, after_ms: 500 };
-    assert_eq!(crashes.variants[0].kill, Some(kill));
-    let [only] = crashes.variants[0].invariants.as_slice() else {
-        panic!("its own alone: {:?}", crashes.variants[0].invariants)
-    };
-    assert!(only.equals.is_none() && only.at_least.is_some());
 }
 
 #[test]

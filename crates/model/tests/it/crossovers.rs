@@ -1,9 +1,9 @@
 //! Crossovers and setups: valid input resolves to variants, invalid input is one line with its position.
 
-#![allow(clippy::unwrap_used)] // a panic fails the test
-
-use litelab_model::{Options, Plan, library, resolve};
+use litelab_model::{Options, Plan};
 use litelab_protocol::{Begin, Dialect};
+
+use crate::support;
 
 const WORKLOAD: &str = r#"
 name = "w"
@@ -40,22 +40,14 @@ metrics = ["throughput", "p99"]
 "#;
 
 fn resolved(toml: &str, options: &Options) -> Result<Plan, String> {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
-    let text = library::Text { file: "s.toml".into(), directory: Some(folder.path().to_path_buf()), toml: toml.into() };
-    let study = library::parse(&text).map_err(|e| e.to_string())?;
-    resolve::resolve(&study, &text, options).map_err(|e| e.to_string())
+    support::resolve_beside(&[("w.toml", WORKLOAD)], toml, options)
 }
 
 /// Asserts that the study with this change is refused in one line that contains all parts.
 fn refused(from: &str, to: &str, parts: &[&str]) {
     let toml = format!("{STUDY}{CROSSOVER}");
     assert!(toml.contains(from), "{from}");
-    let error = resolved(&toml.replacen(from, to, 1), &Options::default()).expect_err(to);
-    assert_eq!(error.lines().count(), 1, "{error}");
-    for part in parts {
-        assert!(error.contains(part), "`{part}` not in: {error}");
-    }
+    support::refused(resolved(&toml.replacen(from, to, 1), &Options::default()), parts);
 }
 
 #[test]
@@ -156,9 +148,7 @@ vary.driver = ["rusqlite", "go:postgres", "go:mysql"]
 profile = "as-it-comes"
 role.w = { run = ["enqueue", "enqueue-once", "schedule", "claim", "heartbeat", "complete", "fail", "reap"], count = 8 }
 "#;
-    let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
-    let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
-    let plan = resolved(toml, &Options { dialects, ..Options::default() }).unwrap();
+    let plan = support::resolved(toml).unwrap();
     let sql = |variant: &litelab_model::Variant, transaction: &str| {
         let found = variant.trial.transactions.iter().find(|t| t.name == transaction).unwrap();
         found.statements.iter().map(|s| s.sql.as_str()).collect::<Vec<_>>().join(";")

@@ -1,11 +1,10 @@
 //! One workload for several database families: SQL, settings and errors by dialect.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use litelab_model::setting::Scope;
-use litelab_model::{Options, Plan, Server, library, resolve};
+use litelab_model::{Options, Plan, Server};
 use litelab_protocol::{Dialect, Source};
+
+use crate::support::{self, dialects};
 
 const WORKLOAD: &str = r#"
 name = "w"
@@ -45,23 +44,11 @@ name = "one"
 role.w = { run = ["insert", "claim"], count = 10 }
 "#;
 
-fn dialects() -> BTreeMap<String, Dialect> {
-    [("pg", Dialect::Postgres), ("go:pg", Dialect::Postgres), ("my", Dialect::Mysql)]
-        .map(|(name, dialect)| (name.to_owned(), dialect))
-        .into()
-}
-
-/// The plan of a study that ends with `more`, in a directory with a workload and profiles.
+/// The plan of a study that ends with `more`, beside a workload and profiles.
 fn plan(workload: &str, more: &str, profiles: &[(&str, &str)]) -> Result<Plan, String> {
-    let folder = tempfile::tempdir().expect("folder");
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("write");
-    write("w.toml", workload);
-    write("s.toml", &format!("{STUDY}{more}"));
-    profiles.iter().for_each(|(name, text)| write(&format!("{name}.toml"), text));
-    let path = |name: &str| -> String { Path::new(folder.path()).join(name).display().to_string() };
-    let (study, text) = library::study(&path("s.toml")).map_err(|e| e.to_string())?;
+    let files: Vec<_> = [("w.toml", workload)].into_iter().chain(profiles.iter().copied()).collect();
     let options = Options { dialects: dialects(), ..Options::default() };
-    resolve::resolve(&study, &text, &options).map_err(|e| e.to_string())
+    support::resolve_beside(&files, &format!("{STUDY}{more}"), &options)
 }
 
 fn wrong(more: &str, profiles: &[(&str, &str)]) -> String {
@@ -145,8 +132,8 @@ backoff = "1ms"
 fn settings_are_the_sessions_or_the_servers() {
     let plan = plan(
         WORKLOAD,
-        "driver = 'go:pg'\nprofile = 'safe.toml'\nvary.'setting.synchronous_commit' = ['on', 'off']\n",
-        &[("safe", SAFE)],
+        "driver = 'go:postgres'\nprofile = 'safe.toml'\nvary.'setting.synchronous_commit' = ['on', 'off']\n",
+        &[("safe.toml", SAFE)],
     )
     .expect("it resolves");
     let variant = &plan.variants[1];
@@ -166,14 +153,14 @@ fn settings_are_the_sessions_or_the_servers() {
 
 #[test]
 fn a_profile_of_another_database_is_refused() {
-    let safe = [("safe", SAFE)];
+    let safe = [("safe.toml", SAFE)];
     let error = wrong("driver = 'rusqlite'\nprofile = 'safe.toml'\n", &safe);
     assert!(error.contains("profile `safe` is one of postgres, and driver `rusqlite` is one of sqlite"), "{error}");
     let error = wrong("driver = 'my'\nprofile = 'wal-full'\n", &[]);
     assert!(error.contains("dialect = \"mysql\"") && error.contains("as-it-comes"), "{error}");
     assert!(plan(WORKLOAD, "driver = 'pg'\nprofile = 'as-it-comes'\n", &[]).is_ok());
     // A profile with nothing but a retry policy applies to all, with the errors of each dialect.
-    let patient = [("patient", "name = 'patient'\n[retry]\nattempts = 2\nbackoff = '1ms'\n")];
+    let patient = [("patient.toml", "name = 'patient'\n[retry]\nattempts = 2\nbackoff = '1ms'\n")];
     let plan = plan(WORKLOAD, "profile = 'patient.toml'\nvary.driver = ['rusqlite', 'pg', 'my']\n", &patient);
     let on: Vec<String> = plan.expect("it resolves").variants.iter().map(|a| a.trial.retry.on[0].clone()).collect();
     assert_eq!(on, ["SQLITE_BUSY", "serialization_failure", "ER_LOCK_DEADLOCK"]);
@@ -181,10 +168,11 @@ fn a_profile_of_another_database_is_refused() {
 
 #[test]
 fn wrong_profiles_say_what_is_wrong_and_where() {
-    let profile = |text: &str| wrong("driver = 'pg'\nprofile = 'p.toml'\n", &[("p", text)]);
+    let profile = |text: &str| wrong("driver = 'pg'\nprofile = 'p.toml'\n", &[("p.toml", text)]);
     let error = profile("name = 'p'\ndialect = 'postgres'\n[pragma]\nsynchronous = 'full'\n");
     assert!(error.contains("[pragma] is SQLite's"), "{error}");
-    let error = wrong("driver = 'rusqlite'\nprofile = 'p.toml'\n", &[("p", "name = 'p'\n[setting]\nfsync = 'on'\n")]);
+    let error =
+        wrong("driver = 'rusqlite'\nprofile = 'p.toml'\n", &[("p.toml", "name = 'p'\n[setting]\nfsync = 'on'\n")]);
     assert!(error.contains("[setting] is for servers"), "{error}");
     let error = profile("name = 'p'\ndialect = 'postgres'\n[setting]\nfsyncc = 'on'\n");
     assert!(error.contains("p.toml:4:1") && error.contains("did you mean `fsync`?"), "{error}");

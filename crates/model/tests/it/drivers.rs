@@ -1,8 +1,8 @@
 //! A study with drivers from the command line in place of its own.
 
-use litelab_model::library::{self, Text};
-use litelab_model::study::Study;
-use litelab_model::{Options, Plan, resolve};
+use litelab_model::{Options, Plan};
+
+use crate::support::resolve_beside;
 
 /// Three variants, two of which a claim and the baseline select by their driver.
 const STUDY: &str = r#"
@@ -27,10 +27,8 @@ at_least = 1.0
 "#;
 
 fn plan(drivers: &[&str]) -> Plan {
-    let text = Text { file: "x.toml".into(), directory: None, toml: STUDY.into() };
-    let study: Study = library::parse(&text).expect("it parses");
     let drivers = drivers.iter().map(|driver| (*driver).to_owned()).collect();
-    resolve::resolve(&study, &text, &Options { drivers, ..Options::default() }).expect("it resolves")
+    resolve_beside(&[], STUDY, &Options { drivers, ..Options::default() }).expect("it resolves")
 }
 
 fn variants(plan: &Plan) -> Vec<(&str, String)> {

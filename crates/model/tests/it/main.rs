@@ -1,5 +1,7 @@
 //! All integration tests of this package in one program.
 
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
 mod asked_for;
 mod built_in;
 mod conditions;
@@ -12,3 +14,4 @@ mod no_panic;
 mod node_kills;
 mod options;
 mod scale;
+mod support;

@@ -1,20 +1,16 @@
 //! Options of a driver, and the throughput limit from a scenario's own pauses.
 
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-use litelab_model::library::{self, Text};
-use litelab_model::study::Study;
-use litelab_model::{ModelError, Options, Plan, resolve};
+use litelab_model::Plan;
 use serde_json::json;
 
-fn plan(keys: &str) -> Result<Plan, ModelError> {
+use crate::support::{refused, resolved};
+
+fn plan(keys: &str) -> Result<Plan, String> {
     let scenario = format!(
         "name = \"x\"\ntitle = \"x\"\n[[scenario]]\nname = \"s\"\nworkload = \"orchestration\"\nrole.r = {{ run = \
          \"fan-out\", count = 1 }}\n{keys}\n"
     );
-    let text = Text { file: "x.toml".into(), directory: None, toml: scenario };
-    let study: Study = library::parse(&text)?;
-    resolve::resolve(&study, &text, &Options::default())
+    resolved(&scenario)
 }
 
 #[test]
@@ -28,8 +24,7 @@ fn options_are_as_they_stand_or_variables() {
 
 #[test]
 fn an_option_of_an_unknown_variable_is_an_error() {
-    let error = plan("options = { concurrency = \"$nn\" }\nvars.n = 2").unwrap_err().to_string();
-    assert!(error.contains("options.concurrency") && error.contains("`nn`"), "{error}");
+    refused(plan("options = { concurrency = \"$nn\" }\nvars.n = 2"), &["options.concurrency", "`nn`"]);
 }
 
 #[test]
@@ -42,8 +37,7 @@ fn pauses_are_a_ceiling_where_there_are_any() {
 
 #[test]
 fn pauses_are_a_time() {
-    let error = plan("pauses = \"$delay * $activities\"").unwrap_err().to_string();
-    assert!(error.contains("pauses") && error.contains("duration"), "{error}");
+    refused(plan("pauses = \"$delay * $activities\""), &["pauses", "duration"]);
     let part = plan("metrics = [\"timer_time:back-off\"]");
     assert!(part.is_ok(), "a timer is no transaction");
     assert!(plan("metrics = [\"p50:back-off\"]").is_err());

@@ -1,20 +1,18 @@
 //! Duration of a trial, its measured part, and the number of trials of a variant.
 
-#![allow(clippy::unwrap_used)] // a panic fails the test
-
 use litelab_model::judging::{judged, shared_confidence};
 use litelab_model::library::{self, Kind};
 use litelab_model::{Options, Plan, resolve};
-use litelab_protocol::{Dialect, Load, Role, Until};
+use litelab_protocol::{Load, Role, Until};
 use litelab_stats::minimum_rounds;
+
+use crate::support::{dialects, resolve_beside};
 
 const BY_TIME: &str = "role.w = { run = 'insert', for = '3s' }";
 
 fn resolved_with(lines: &str, options: &Options) -> Plan {
     let toml = format!("name = 's'\ntitle = '?'\nworkload = 'insert'\nvars.preload = 10\n{lines}\n");
-    let text = library::Text { file: "s.toml".into(), directory: None, toml };
-    let study = library::parse(&text).unwrap();
-    resolve::resolve(&study, &text, options).unwrap_or_else(|e| panic!("{e}"))
+    resolve_beside(&[], &toml, options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn resolved(lines: &str) -> Plan {
@@ -113,12 +111,10 @@ const COLD: [(&str, &str); 5] = [
 /// from a cold start by accident.
 #[test]
 fn built_in_studies_can_reach_their_verdicts_at_both_scales() {
-    let dialects = [("go:postgres", Dialect::Postgres), ("go:mysql", Dialect::Mysql)];
-    let dialects: std::collections::BTreeMap<_, _> = dialects.map(|(name, d)| (name.to_owned(), d)).into();
     for name in Kind::Study.built_in() {
         for quick in [false, true] {
             let (study, text) = library::study(name).unwrap();
-            let options = Options { quick, dialects: dialects.clone(), ..Options::default() };
+            let options = Options { quick, dialects: dialects(), ..Options::default() };
             let plan = resolve::resolve(&study, &text, &options).unwrap();
             for variant in &plan.variants {
                 let loops =
