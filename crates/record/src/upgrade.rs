@@ -9,8 +9,8 @@
 //! | invariants on `mismatches.NAME` | dropped; a row with wrong content now fails its trial without them |
 //! | text of the study, names, labels of crossovers, reasons | unchanged, in the words of format 2 |
 
-use litelab_model::setting::{self, Setting};
-use litelab_model::{Scalar, pragma};
+use litelab_model::Scalar;
+use litelab_model::setting::Setting;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{Dialect, VERSION};
 use serde::Deserialize;
@@ -116,10 +116,7 @@ fn variant(object: &mut Object) -> Result<(), String> {
         let Some(Value::Object(table)) = table else { continue };
         for (name, value) in table {
             let value = Scalar::deserialize(value).map_err(text)?;
-            settings.push(match dialect {
-                Dialect::Sqlite => pragma::parse(&name, &value).map(Setting::from).map_err(text)?,
-                server => setting::parse(server, &name, &value)?,
-            });
+            settings.push(Setting::parse(dialect, &name, &value, None)?);
         }
     }
     let trial = object.get_mut("trial").and_then(Value::as_object_mut).ok_or("a variant without a trial")?;

@@ -154,7 +154,7 @@ pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Re
         let input = value.parse().map_or_else(|_| Scalar::Text((*value).to_owned()), Scalar::Integer);
         let wanted = pragma::parse(name, &input).map_err(|e| e.to_string())?;
         let Some(setting) = connection.settings.get(*name) else { return Err(format!("`{name}` was not reported")) };
-        let right = wanted.read_back_matches(setting);
+        let right = wanted.matches(setting);
         ensure!(right, "`{name}` = {value} was asked for, and it reports {setting}");
     }
     Ok(())

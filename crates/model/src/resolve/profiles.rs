@@ -1,12 +1,11 @@
 //! Resolution of profiles: settings are checked against the vocabulary of the database before a run, and parsed once.
 
-use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Retry};
 
 use super::variants::Choice;
 use crate::error::ModelError;
 use crate::library::Text;
-use crate::pragma::{self, PragmaValue, Try};
+use crate::pragma::{self, Try};
 use crate::profile::{Profile, no_retry};
 use crate::quantity::Scalar;
 use crate::setting::{self, Setting};
@@ -41,7 +40,7 @@ pub struct Checked {
 /// # Errors
 /// The first value that the database would ignore or interpret differently.
 pub fn check(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Checked, ModelError> {
-    Ok(Checked { settings: settings(profile, text, tried)?.finish(), retry: retry(profile, text, profile.dialect)? })
+    Ok(Checked { settings: settings(profile, text, tried)?, retry: retry(profile, text, profile.dialect)? })
 }
 
 /// Checks the profile of a variant, in which the dimensions `pragma.NAME` and `setting.NAME` replace the profile's
@@ -69,103 +68,61 @@ pub(super) fn of_variant(
         )
         .into());
     }
-    let mut parsed = settings(&profile, text, tried)?;
-    parsed.change(&choice.pragmas, &choice.settings, dialect, tried)?;
+    let mut settings = settings(&profile, text, tried)?;
+    let (dimensions, kind, others) = match dialect {
+        Dialect::Sqlite => (&choice.pragmas, "pragma", &choice.settings),
+        _ => (&choice.settings, "setting", &choice.pragmas),
+    };
+    if let Some(name) = others.keys().next() {
+        return Err(match dialect {
+            Dialect::Sqlite => format!("dimension `setting.{name}`: SQLite has PRAGMAs: write `pragma.NAME`"),
+            _ => format!("dimension `pragma.{name}`: {dialect} has settings: write `setting.NAME`"),
+        }
+        .into());
+    }
+    for (name, value) in dimensions {
+        let new = Setting::parse(dialect, name, value, tried).map_err(|e| format!("dimension `{kind}.{name}`: {e}"))?;
+        match settings.iter().position(|old| old.name == new.name) {
+            Some(at) => settings[at] = new,
+            None => settings.push(new),
+        }
+    }
     // An error of the order is now caused by the dimensions, not by the profile's file.
-    parsed.order().map_err(|fault| {
+    check_order(dialect, &settings).map_err(|fault| {
         let names: Vec<String> = choice.pragmas.keys().map(|name| format!("`pragma.{name}`")).collect();
         format!("profile `{}` with {}: {fault}", profile.name, names.join(", "))
     })?;
-    Ok(Checked { settings: parsed.finish(), retry: retry(&profile, text, dialect)? })
+    Ok(Checked { settings, retry: retry(&profile, text, dialect)? })
 }
 
-/// The parsed values of a profile. The order of PRAGMAs is checked in this form.
-enum Parsed {
-    Sqlite(Vec<PragmaValue>),
-    Server(Vec<Setting>),
-}
-
-fn settings(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Parsed, ModelError> {
-    let table = match profile.dialect {
-        Dialect::Sqlite if !profile.setting.is_empty() => {
-            Err("[setting] is for servers: add `dialect = \"postgres\"` or \"mysql\", or use [pragma]".into())
-        }
-        Dialect::Postgres | Dialect::Mysql if !profile.pragma.is_empty() => {
-            Err(format!("[pragma] is SQLite's: a profile of {} has [setting] in its place", profile.dialect))
-        }
-        _ => Ok(()),
+/// The settings of a profile, in its order.
+fn settings(profile: &Profile, text: &Text, tried: Option<Try>) -> Result<Vec<Setting>, ModelError> {
+    let dialect = profile.dialect;
+    let (table, other) = match dialect {
+        Dialect::Sqlite => (&profile.pragma, &profile.setting),
+        _ => (&profile.setting, &profile.pragma),
     };
-    table.map_err(|e| ModelError::new(&text.file, e))?;
-    if !profile.dialect.is_sqlite() {
-        let parse = |(name, value): (&String, &Scalar)| {
-            setting::parse(profile.dialect, name, value).map_err(|e| at_key(text, name, &e))
+    if !other.is_empty() {
+        let message = match dialect {
+            Dialect::Sqlite => {
+                "[setting] is for servers: add `dialect = \"postgres\"` or \"mysql\", or use [pragma]".to_owned()
+            }
+            _ => format!("[pragma] is SQLite's: a profile of {dialect} has [setting] in its place"),
         };
-        return Ok(Parsed::Server(profile.setting.iter().map(parse).collect::<Result<_, _>>()?));
+        return Err(ModelError::new(&text.file, message));
     }
     let parse = |(name, value): (&String, &Scalar)| {
-        pragma::parse(name, value).map_err(|e| at_key(text, name, &e.explained(tried).to_string()))
+        Setting::parse(dialect, name, value, tried).map_err(|e| at_key(text, name, &e))
     };
-    let parsed = Parsed::Sqlite(profile.pragma.iter().map(parse).collect::<Result<_, _>>()?);
-    parsed.order().map_err(|fault| ModelError::new(&text.file, fault))?;
-    Ok(parsed)
+    let settings = table.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    check_order(dialect, &settings).map_err(|fault| ModelError::new(&text.file, fault))?;
+    Ok(settings)
 }
 
-impl Parsed {
-    fn change(
-        &mut self,
-        pragmas: &IndexMap<String, Scalar>,
-        settings: &IndexMap<String, Scalar>,
-        dialect: Dialect,
-        tried: Option<Try>,
-    ) -> Result<(), String> {
-        match self {
-            Self::Sqlite(values) => {
-                if let Some(name) = settings.keys().next() {
-                    return Err(format!("dimension `setting.{name}`: SQLite has PRAGMAs: write `pragma.NAME`"));
-                }
-                for (name, value) in pragmas {
-                    let new = pragma::parse(name, value)
-                        .map_err(|e| format!("dimension `pragma.{name}`: {}", e.explained(tried)))?;
-                    put(values, new, |old| old.name() == new.name());
-                }
-            }
-            Self::Server(values) => {
-                if let Some(name) = pragmas.keys().next() {
-                    return Err(format!("dimension `pragma.{name}`: {dialect} has settings: write `setting.NAME`"));
-                }
-                for (name, value) in settings {
-                    let new =
-                        setting::parse(dialect, name, value).map_err(|e| format!("dimension `setting.{name}`: {e}"))?;
-                    let known = new.name.clone();
-                    put(values, new, |old| old.name == known);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks the order of PRAGMAs; the error is the first PRAGMA without effect at its position.
-    fn order(&self) -> Result<(), String> {
-        match self {
-            Self::Sqlite(values) => pragma::check_order(values).into_iter().next().map_or(Ok(()), Err),
-            Self::Server(_) => Ok(()),
-        }
-    }
-
-    fn finish(self) -> Vec<Setting> {
-        match self {
-            Self::Sqlite(values) => values.into_iter().map(Setting::from).collect(),
-            Self::Server(settings) => settings,
-        }
-    }
-}
-
-/// Replaces the value of the same setting, or appends the new one.
-fn put<T>(values: &mut Vec<T>, new: T, same: impl Fn(&T) -> bool) {
-    match values.iter().position(same) {
-        Some(at) => values[at] = new,
-        None => values.push(new),
-    }
+/// Checks the order of PRAGMAs; the error is the first PRAGMA without effect at its position.
+fn check_order(dialect: Dialect, settings: &[Setting]) -> Result<(), String> {
+    let faults = if dialect.is_sqlite() { pragma::check_order(settings) } else { Vec::new() };
+    faults.into_iter().next().map_or(Ok(()), Err)
 }
 
 fn retry(profile: &Profile, text: &Text, dialect: Dialect) -> Result<Retry, ModelError> {

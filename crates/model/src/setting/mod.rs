@@ -1,6 +1,6 @@
 //! Settings: a PRAGMA of SQLite or a setting of a server with its value, checked before a run.
 //!
-//! A profile's text is parsed once into [`Setting`]s: by [`crate::pragma::parse`] for SQLite, by [`parse`] for servers.
+//! A profile's text is parsed once into [`Setting`]s: by [`pragma::parse`] for SQLite, here for servers.
 //! A runner receives [`Setting::sql`]; the engine compares [`Setting::expected`] with the values read back on every
 //! connection; a report derives the durability level from these values ([`crate::durability`]).
 //!
@@ -8,13 +8,17 @@
 //! the nearest known name. The vocabulary is data: `vocabulary.toml`.
 
 mod expected;
+pub mod pragma;
 mod value;
 mod vocabulary;
 
+use litelab_protocol::{Dialect, Value};
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::Scalar;
+
 pub use expected::Expected;
-pub use value::parse;
+use value::parse;
 pub(crate) use value::{same_word, switch};
 pub use vocabulary::{Kind, Known, Scope, Unit, all};
 
@@ -31,4 +35,23 @@ pub struct Setting {
     pub sql: Option<String>,
     /// The value expected when read back; `None` for a PRAGMA that is an action (`optimize`).
     pub expected: Option<Expected>,
+}
+
+impl Setting {
+    /// Checks and parses a setting of a profile. `tried` queries a SQLite for the effect of a refused PRAGMA.
+    ///
+    /// # Errors
+    /// One line with what is wrong with the name or the value, and the remedy.
+    pub fn parse(dialect: Dialect, name: &str, value: &Scalar, tried: Option<pragma::Try>) -> Result<Self, String> {
+        match dialect {
+            Dialect::Sqlite => pragma::parse(name, value).map_err(|e| e.explained(tried).to_string()),
+            server => parse(server, name, value),
+        }
+    }
+
+    /// Whether a value read back shows that the setting took effect; true for an action, which cannot be read back.
+    #[must_use]
+    pub fn matches(&self, reported: &Value) -> bool {
+        self.expected.as_ref().is_none_or(|expected| expected.matches(reported))
+    }
 }

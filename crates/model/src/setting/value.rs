@@ -11,7 +11,7 @@ use crate::quantity::Scalar;
 ///
 /// # Errors
 /// One line with an unknown name and the nearest known one, or with an invalid value and the valid ones.
-pub fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Setting, String> {
+pub(super) fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Setting, String> {
     let lower = name.to_ascii_lowercase();
     let (name, known) = all(dialect).get_key_value(&lower).ok_or_else(|| unknown_name(dialect, name))?;
     let wrong = |what: String| format!("{name} = {}: {what}", value.quoted());
@@ -151,10 +151,6 @@ mod tests {
         sql.rsplit(" = ").next().unwrap_or_default().to_owned()
     }
 
-    fn matches(setting: &Setting, reported: impl Into<Value>) -> bool {
-        setting.expected.as_ref().is_some_and(|expected| expected.matches(&reported.into()))
-    }
-
     fn postgres(name: &str, value: &Scalar) -> Result<Setting, String> {
         parse(Dialect::Postgres, name, value)
     }
@@ -179,16 +175,16 @@ mod tests {
             let parsed = postgres(name, &value).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(set_to(&parsed), sql);
             for reported in same {
-                assert!(matches(&parsed, *reported), "{name}: {reported}");
+                assert!(parsed.matches(&(*reported).into()), "{name}: {reported}");
             }
-            assert!(!matches(&parsed, other), "{name}: {other}");
-            assert!(!matches(&parsed, Value::Null), "{name}");
+            assert!(!parsed.matches(&other.into()), "{name}: {other}");
+            assert!(!parsed.matches(&Value::Null), "{name}");
         }
         let mysql = |name, value| parse(Dialect::Mysql, name, &value).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(set_to(&mysql("innodb_lock_wait_timeout", text("1min"))), "60");
-        assert!(matches(&mysql("innodb_lock_wait_timeout", text("1min")), 60));
-        assert!(matches(&mysql("innodb_doublewrite", Scalar::Bool(true)), "ON"));
-        assert!(matches(&mysql("transaction_isolation", text("read committed")), "READ-COMMITTED"));
+        assert!(mysql("innodb_lock_wait_timeout", text("1min")).matches(&60.into()));
+        assert!(mysql("innodb_doublewrite", Scalar::Bool(true)).matches(&"ON".into()));
+        assert!(mysql("transaction_isolation", text("read committed")).matches(&"READ-COMMITTED".into()));
         assert_eq!(set_to(&mysql("TX_isolation", text("serializable"))), "'SERIALIZABLE'");
     }
 
@@ -216,7 +212,7 @@ mod tests {
         ), value in "\\PC{0,12}") {
             if let Ok(parsed) = postgres(name, &text(&value)) {
                 prop_assert!(!parsed.value.contains(['\'', ';', '\\']), "{}", parsed.value);
-                prop_assert!(matches(&parsed, parsed.value.as_str()));
+                prop_assert!(parsed.matches(&parsed.value.as_str().into()));
             }
         }
 
@@ -224,8 +220,8 @@ mod tests {
         fn a_duration_in_any_unit_is_the_same(ms in 1_i64..100_000) {
             let parsed = postgres("lock_timeout", &Scalar::Integer(ms)).expect("in range");
             let (same, other) = (format!("{ms}ms"), format!("{ms}s"));
-            prop_assert!(matches(&parsed, same.as_str()));
-            prop_assert!(!matches(&parsed, other.as_str()));
+            prop_assert!(parsed.matches(&same.into()));
+            prop_assert!(!parsed.matches(&other.into()));
         }
     }
 }

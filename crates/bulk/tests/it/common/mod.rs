@@ -44,7 +44,7 @@ pub fn wal_normal() -> Vec<Setting> {
 
 /// Settings of some PRAGMAs, in any order.
 pub fn settings(pragmas: &[(&str, Scalar)]) -> Vec<Setting> {
-    pragmas.iter().map(|(name, value)| pragma::parse(name, value).expect("is valid").into()).collect()
+    pragmas.iter().map(|(name, value)| pragma::parse(name, value).expect("is valid")).collect()
 }
 
 pub fn word(text: &str) -> Scalar {

@@ -4,6 +4,7 @@ use super::super::value::parse_as;
 use super::super::{Kind, Pragma, Reports, Standing, Values, all, check_order, find, parse};
 use super::{Bench, execute, put, report, text_value};
 use crate::Scalar;
+use crate::setting::Setting;
 use litelab_protocol::Value;
 use rusqlite::Connection;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,12 +45,12 @@ impl Drop for HeapLimits {
 }
 
 pub(super) fn settings() -> impl Iterator<Item = &'static Pragma> {
-    all().iter().filter(|pragma| pragma.standing == Standing::Current && pragma.is_setting())
+    all().iter().filter(|pragma| pragma.standing == Standing::Current && matches!(pragma.kind, Kind::Setting { .. }))
 }
 
 /// Whether SQLite itself would no longer work: a hard heap limit of a few bytes would fail every other test, too.
 fn starves(pragma: &Pragma, input: &Scalar) -> bool {
-    let limit = |value: super::super::PragmaValue| value.render().parse::<i64>().ok();
+    let limit = |setting: Setting| setting.value.parse::<i64>().ok();
     pragma.name == "hard_heap_limit"
         && parse(pragma.name, input).ok().and_then(limit).is_some_and(|bytes| bytes < 0x4000_0000)
 }
@@ -82,10 +83,10 @@ pub(super) fn disagreements(bench: &mut Bench, pragma: &'static Pragma, input: &
     let mut found = Vec::new();
     for start in starts {
         let connection = started(bench, pragma, start);
-        execute(&connection, &value.statement()).unwrap();
+        execute(&connection, value.sql.as_ref().unwrap()).unwrap();
         let reported = report(&connection, pragma.name);
-        if !value.read_back_matches(&reported) {
-            let expected = value.expected().unwrap();
+        if !value.matches(&reported) {
+            let expected = value.expected.as_ref().unwrap();
             found.push(format!("{} from {start:?} = {input:?}: expected {expected}, reported {reported}", pragma.name));
         }
     }
@@ -166,16 +167,16 @@ fn a_wrong_entry_is_caught() {
 fn a_memory_database_cannot_pass_for_wal() {
     let connection = Connection::open_in_memory().unwrap();
     let wal = parse("journal_mode", &text_value("wal")).unwrap();
-    execute(&connection, &wal.statement()).unwrap();
-    assert!(!wal.read_back_matches(&report(&connection, "journal_mode")));
+    execute(&connection, wal.sql.as_ref().unwrap()).unwrap();
+    assert!(!wal.matches(&report(&connection, "journal_mode")));
 }
 
 #[test]
 fn drivers_that_report_numbers_as_text_are_understood_and_no_row_is_no_match() {
     let full = parse("synchronous", &text_value("FULL")).unwrap();
-    assert!(full.read_back_matches(&Value::from("2")));
-    assert!(!full.read_back_matches(&Value::from("1")));
-    assert!(!full.read_back_matches(&Value::Null));
+    assert!(full.matches(&Value::from("2")));
+    assert!(!full.matches(&Value::from("1")));
+    assert!(!full.matches(&Value::Null));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Every reported order has no effect, and harmless orders that look suspicious are not reported.
 
-use super::super::{PragmaValue, check_order, parse};
+use super::super::{check_order, parse};
 use super::{Bench, create_table, execute, profile, put, report};
 use crate::Scalar;
+use crate::setting::Setting;
 use rusqlite::Connection;
 
 /// The faults, each of them one line with a remedy.
@@ -13,10 +14,10 @@ fn faults(pairs: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// Runs a profile and returns the settings that do not read back as expected.
-fn without_effect(bench: &mut Bench, values: &[PragmaValue]) -> Vec<&'static str> {
+fn without_effect(bench: &mut Bench, values: &[Setting]) -> Vec<String> {
     let connection = bench.with_profile(values);
-    let lost = |value: &&PragmaValue| !value.read_back_matches(&report(&connection, value.name()));
-    values.iter().filter(lost).map(PragmaValue::name).collect()
+    let lost = |value: &&Setting| !value.matches(&report(&connection, &value.name));
+    values.iter().filter(lost).map(|value| value.name.clone()).collect()
 }
 
 const CREATORS: [(&str, &str); 6] = [
@@ -42,7 +43,7 @@ fn what_a_new_file_fixes_has_no_effect_behind_what_creates_it() {
                 late.0, creator.0, creator.1, late.0
             );
             assert_eq!(faults(&wrong), [expected]);
-            assert!(without_effect(&mut bench, &profile(&wrong)).contains(&late.0), "{wrong:?}");
+            assert!(without_effect(&mut bench, &profile(&wrong)).contains(&late.0.to_owned()), "{wrong:?}");
             // Of two such settings one has to be first: page_size does not create the file, auto_vacuum does.
             if late.0 == "page_size" || creator.0 != "page_size" {
                 let right = [late, creator];
@@ -67,10 +68,10 @@ fn a_vacuum_applies_what_the_file_had_fixed_except_where_it_cannot() {
     ] {
         let connection = bench.with_profile(&profile(&[("journal_mode", journal)]));
         let value = &profile(&[(name, text)])[0];
-        execute(&connection, &value.statement()).unwrap();
-        assert!(!value.read_back_matches(&report(&connection, name)), "{journal} {name}: at once");
+        execute(&connection, value.sql.as_ref().unwrap()).unwrap();
+        assert!(!value.matches(&report(&connection, name)), "{journal} {name}: at once");
         connection.execute_batch("VACUUM").unwrap();
-        assert_eq!(value.read_back_matches(&report(&connection, name)), changes, "{journal} {name}");
+        assert_eq!(value.matches(&report(&connection, name)), changes, "{journal} {name}");
     }
 }
 
@@ -146,7 +147,7 @@ fn wal_settings_need_a_wal() {
 }
 
 /// Size in bytes of the rollback journal after a transaction of 50 pages.
-fn journal_left(bench: &mut Bench, values: &[PragmaValue]) -> Option<u64> {
+fn journal_left(bench: &mut Bench, values: &[Setting]) -> Option<u64> {
     let connection = bench.with_profile(values);
     connection.execute_batch("UPDATE t SET x = randomblob(200000)").unwrap();
     std::fs::metadata(format!("{}-journal", connection.path().unwrap())).ok().map(|file| file.len())

@@ -5,8 +5,7 @@
 //! Profiles are therefore checked here first, and every error describes what SQLite would have done:
 //!
 //! - [`find`] looks up a name in the vocabulary, a table of every PRAGMA of SQLite 3.54.
-//! - [`parse`] converts a name and a TOML value to a [`PragmaValue`] or a one-line [`PragmaError`].
-//! - [`PragmaValue::expected`] is the value that `PRAGMA name` has to report after the setting took effect.
+//! - [`parse`] converts a name and a TOML value to a [`Setting`](crate::setting::Setting) or a one-line [`PragmaError`].
 //! - [`Try`] determines the effect of a refused value on a real SQLite.
 //! - [`check_order`] finds orders and combinations in which a setting has no effect.
 
@@ -22,5 +21,5 @@ pub(crate) mod tests;
 
 pub use error::{PragmaError, Try};
 pub use order::check_order;
-pub use value::{Canonical, PragmaValue, parse};
+pub use value::parse;
 pub use vocabulary::{Kind, Pragma, Reports, Scope, Standing, Unit, Values, all, find};

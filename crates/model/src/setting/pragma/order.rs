@@ -4,18 +4,20 @@
 //! again. Harmless orders that look suspicious (`synchronous`, `mmap_size`, `journal_size_limit` or `encoding` before
 //! or after `journal_mode = wal`) are tested as well, so that they are not reported.
 
-use super::value::{Canonical, PragmaValue};
+use crate::setting::Setting;
 
 /// The faults of a profile's PRAGMAs in the order in which they run on a connection to a new database: one line for each
 /// PRAGMA that is valid by itself but has no effect at its position.
-pub fn check_order(values: &[PragmaValue]) -> Vec<String> {
+pub fn check_order(values: &[Setting]) -> Vec<String> {
     let mut faults = Vec::new();
     for (index, value) in values.iter().enumerate() {
-        let (name, before) = (value.name(), &values[..index]);
-        let twice = last(before, name).filter(|_| value.pragma().is_setting());
-        faults.extend(twice.map(|earlier| {
-            format!("{name} is set twice, to {} and then to {}; keep one", earlier.render(), value.render())
-        }));
+        let (name, before) = (&*value.name, &values[..index]);
+        let twice = last(before, name).filter(|_| value.expected.is_some());
+        faults.extend(
+            twice.map(|earlier| {
+                format!("{name} is set twice, to {} and then to {}; keep one", earlier.value, value.value)
+            }),
+        );
         faults.extend(late(value, before));
         faults.extend(idle(value, values));
     }
@@ -23,17 +25,17 @@ pub fn check_order(values: &[PragmaValue]) -> Vec<String> {
 }
 
 /// The fault of a PRAGMA that comes after one that writes the first page of a new database, or that forbids writes.
-fn late(value: &PragmaValue, before: &[PragmaValue]) -> Option<String> {
-    let name = value.name();
-    let too_late = name == "page_size" || name == "auto_vacuum" && word(value) != Some("none");
-    let creator = before.iter().find(|earlier| earlier.name() != name && creates_file(earlier));
+fn late(value: &Setting, before: &[Setting]) -> Option<String> {
+    let name = &*value.name;
+    let too_late = name == "page_size" || name == "auto_vacuum" && value.value != "none";
+    let creator = before.iter().find(|earlier| earlier.name != name && creates_file(earlier));
     if let Some(creator) = creator.filter(|_| too_late) {
+        let creator = creator.sql.as_deref().unwrap_or_default().trim_start_matches("PRAGMA ");
         return Some(format!(
             "{name} comes after {creator}, which creates the file and fixes it: no effect; put {name} first"
         ));
     }
-    let read_only =
-        before.iter().any(|earlier| earlier.name() == "query_only" && earlier.value() == Canonical::Boolean(true));
+    let read_only = before.iter().any(|earlier| earlier.name == "query_only" && earlier.value == "on");
     // journal_mode = wal writes as well, but below the level at which query_only is checked.
     (read_only && creates_file(value) && name != "journal_mode").then(|| {
         format!(
@@ -43,9 +45,9 @@ fn late(value: &PragmaValue, before: &[PragmaValue]) -> Option<String> {
 }
 
 /// The fault of a PRAGMA that has no effect at any position.
-fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<String> {
-    let name = value.name();
-    let journal = last(all, "journal_mode").and_then(word);
+fn idle(value: &Setting, all: &[Setting]) -> Option<String> {
+    let name = &*value.name;
+    let journal = last(all, "journal_mode").map(|setting| &*setting.value);
     match name {
         "wal_autocheckpoint" | "wal_checkpoint" => journal.filter(|mode| *mode != "wal").map(|journal| {
             format!(
@@ -54,17 +56,17 @@ fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<String> {
         }),
         "journal_size_limit" => {
             // In exclusive mode a DELETE journal remains, like a PERSIST journal.
-            let exclusive = last(all, "locking_mode").and_then(word) == Some("exclusive");
+            let exclusive = last(all, "locking_mode").is_some_and(|setting| setting.value == "exclusive");
             let leaves_none =
                 |mode: &&str| matches!(*mode, "truncate" | "memory" | "off") || *mode == "delete" && !exclusive;
             journal.filter(leaves_none).map(|journal| {
                 format!("{name} has no effect with journal_mode = {journal}, which leaves no file; leave it out")
             })
         }
-        "incremental_vacuum" => last(all, "auto_vacuum").and_then(word).filter(|mode| *mode != "incremental").map(|mode| {
+        "incremental_vacuum" => last(all, "auto_vacuum").map(|setting| &*setting.value).filter(|mode| *mode != "incremental").map(|mode| {
             format!("{name} has no effect with auto_vacuum = {mode}; set auto_vacuum = incremental")
         }),
-        "defer_foreign_keys" if value.value() == Canonical::Boolean(true) => Some(format!(
+        "defer_foreign_keys" if value.value == "on" => Some(format!(
             "{name} is off again after the first transaction; declare the constraints DEFERRABLE INITIALLY DEFERRED, or \
              set it inside each transaction"
         )),
@@ -78,29 +80,19 @@ fn idle(value: &PragmaValue, all: &[PragmaValue]) -> Option<String> {
 }
 
 /// Whether a PRAGMA starts a write transaction, which writes the first page of an empty database.
-fn creates_file(value: &PragmaValue) -> bool {
-    match value.name() {
-        "journal_mode" => word(value) == Some("wal"),
-        "auto_vacuum" => word(value) != Some("none"),
+fn creates_file(value: &Setting) -> bool {
+    match &*value.name {
+        "journal_mode" => value.value == "wal",
+        "auto_vacuum" => value.value != "none",
         "application_id" | "schema_version" | "user_version" | "incremental_vacuum" => true,
         _ => false,
     }
 }
 
-fn last<'a>(values: &'a [PragmaValue], name: &str) -> Option<&'a PragmaValue> {
-    values.iter().rfind(|value| value.name() == name)
+fn last<'a>(values: &'a [Setting], name: &str) -> Option<&'a Setting> {
+    values.iter().rfind(|value| value.name == name)
 }
 
-fn word(value: &PragmaValue) -> Option<&'static str> {
-    match value.value() {
-        Canonical::Word(word, _) => Some(word),
-        _ => None,
-    }
-}
-
-fn number(value: &PragmaValue) -> Option<i64> {
-    match value.value() {
-        Canonical::Integer(number) => Some(number),
-        _ => None,
-    }
+fn number(value: &Setting) -> Option<i64> {
+    value.value.parse().ok()
 }

@@ -155,11 +155,6 @@ impl Pragma {
         };
         word.map_or_else(|| reported.to_string(), str::to_owned)
     }
-
-    /// Whether the PRAGMA has a value.
-    pub fn is_setting(&self) -> bool {
-        matches!(self.kind, Kind::Setting { .. })
-    }
 }
 
 /// Every PRAGMA, sorted by name.

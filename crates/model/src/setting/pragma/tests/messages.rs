@@ -1,9 +1,9 @@
 //! The text of every error: the problem, the effect in SQLite, and the remedy.
 
-use super::super::{Canonical, all, parse};
+use super::super::{all, parse};
 use super::{pairs, text_value};
 use crate::Scalar;
-use crate::setting::{Expected, Setting};
+use crate::setting::Expected;
 use litelab_database::pragma::tried;
 
 /// Errors about values. The part before " is " or " lacks " is the line of the profile.
@@ -141,15 +141,15 @@ fn canonical_forms() {
         ("optimize = '0x10002'", "PRAGMA optimize = 65538"),
     ] {
         let (name, input) = pairs(toml).remove(0);
-        assert_eq!(parse(&name, &input).unwrap().statement(), sql, "{toml}");
+        assert_eq!(parse(&name, &input).unwrap().sql.as_deref(), Some(sql), "{toml}");
     }
-    assert_eq!(parse("optimize", &Scalar::Bool(true)).unwrap().value(), Canonical::Run);
-    assert_eq!(parse("cache_spill", &Scalar::Integer(100)).unwrap().expected(), Some(Expected::AtLeast(100)));
+    assert_eq!(parse("optimize", &Scalar::Bool(true)).unwrap().value, "");
+    assert_eq!(parse("cache_spill", &Scalar::Integer(100)).unwrap().expected, Some(Expected::AtLeast(100)));
 }
 
 #[test]
 fn a_setting_has_what_runs_and_what_it_reads_back_as() {
-    let setting = |name: &str, input: Scalar| Setting::from(parse(name, &input).unwrap());
+    let setting = |name: &str, input: Scalar| parse(name, &input).unwrap();
     let full = setting("synchronous", text_value("FULL"));
     assert_eq!((full.value.as_str(), full.sql.as_deref()), ("full", Some("PRAGMA synchronous = full")));
     assert_eq!(full.expected, Some(Expected::Integer(2)));

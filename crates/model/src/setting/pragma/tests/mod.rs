@@ -9,8 +9,9 @@ mod order;
 mod properties;
 mod vocabulary;
 
-use super::{PragmaValue, parse};
+use super::parse;
 use crate::Scalar;
+use crate::setting::Setting;
 use litelab_protocol::Value;
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
@@ -34,10 +35,10 @@ impl Bench {
     }
 
     /// Runs a profile on a new database, then creates a table, as an application would.
-    fn with_profile(&mut self, profile: &[PragmaValue]) -> Connection {
+    fn with_profile(&mut self, profile: &[Setting]) -> Connection {
         let connection = self.fresh();
         for value in profile {
-            execute(&connection, &value.statement()).unwrap();
+            execute(&connection, value.sql.as_ref().unwrap()).unwrap();
         }
         create_table(&connection);
         connection
@@ -55,7 +56,7 @@ fn pairs(toml: &str) -> Vec<(String, Scalar)> {
 }
 
 /// A profile from pairs of name and text.
-fn profile(pairs: &[(&str, &str)]) -> Vec<PragmaValue> {
+fn profile(pairs: &[(&str, &str)]) -> Vec<Setting> {
     pairs.iter().map(|(name, text)| parse(name, &text_value(text)).unwrap()).collect()
 }
 
