@@ -13,15 +13,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::unknown;
 
-/// A value for all dialects, or a table of values by dialect.
+/// A value for all dialects, which is then that of SQLite, or a table of values by dialect.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum ByDialect<T> {
-    /// One value for all dialects.
-    All(T),
-    /// A table of values by dialect.
-    Each(Each<T>),
-}
+#[serde(transparent)]
+pub struct ByDialect<T>(Each<T>);
 
 /// Values by dialect. A dialect without its own value has the value of SQLite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,16 +24,16 @@ pub enum ByDialect<T> {
 #[serde(deny_unknown_fields)]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 #[cfg_attr(feature = "schema", schemars(rename = "Each{T}"))]
-pub struct Each<T> {
+struct Each<T> {
     /// Value for SQLite, and for dialects without their own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sqlite: Option<T>,
+    sqlite: Option<T>,
     /// Value for PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub postgres: Option<T>,
+    postgres: Option<T>,
     /// Value for MySQL and MariaDB.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mysql: Option<T>,
+    mysql: Option<T>,
 }
 
 /// Keys of a value's own table form, which distinguish it from a table by dialect.
@@ -53,7 +48,7 @@ impl Keys for String {
 
 impl<T: Default> Default for ByDialect<T> {
     fn default() -> Self {
-        Self::All(T::default())
+        Self::from(T::default())
     }
 }
 
@@ -63,16 +58,12 @@ impl<T> ByDialect<T> {
     /// # Errors
     /// One line, if the table has neither.
     pub fn of(&self, dialect: Dialect) -> Result<&T, String> {
-        let each = match self {
-            Self::All(value) => return Ok(value),
-            Self::Each(each) => each,
-        };
         let own = match dialect {
             Dialect::Sqlite => None,
-            Dialect::Postgres => each.postgres.as_ref(),
-            Dialect::Mysql => each.mysql.as_ref(),
+            Dialect::Postgres => self.0.postgres.as_ref(),
+            Dialect::Mysql => self.0.mysql.as_ref(),
         };
-        own.or(each.sqlite.as_ref()).ok_or_else(|| match dialect {
+        own.or(self.0.sqlite.as_ref()).ok_or_else(|| match dialect {
             Dialect::Sqlite => "it has no SQL for SQLite: add `sqlite`".to_owned(),
             other => format!("it has no SQL for {other}: add `{other}`, or `sqlite`, which all others take"),
         })
@@ -80,17 +71,13 @@ impl<T> ByDialect<T> {
 
     /// All values that are present.
     pub fn values(&self) -> impl Iterator<Item = &T> {
-        let found = match self {
-            Self::All(value) => [Some(value), None, None],
-            Self::Each(each) => [each.sqlite.as_ref(), each.postgres.as_ref(), each.mysql.as_ref()],
-        };
-        found.into_iter().flatten()
+        [&self.0.sqlite, &self.0.postgres, &self.0.mysql].into_iter().flatten()
     }
 }
 
 impl<T> From<T> for ByDialect<T> {
     fn from(value: T) -> Self {
-        Self::All(value)
+        Self(Each { sqlite: Some(value), postgres: None, mysql: None })
     }
 }
 
@@ -110,11 +97,11 @@ impl<'de, T: Deserialize<'de> + Keys> de::Visitor<'de> for Visitor<T> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        T::deserialize(value::StrDeserializer::new(text)).map(ByDialect::All)
+        T::deserialize(value::StrDeserializer::new(text)).map(ByDialect::from)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(value::SeqAccessDeserializer::new(seq)).map(ByDialect::All)
+        T::deserialize(value::SeqAccessDeserializer::new(seq)).map(ByDialect::from)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -127,13 +114,13 @@ impl<'de, T: Deserialize<'de> + Keys> de::Visitor<'de> for Visitor<T> {
         }
         let rest = value::MapAccessDeserializer::new(Again { first, map });
         if is_own {
-            return T::deserialize(rest).map(ByDialect::All);
+            return T::deserialize(rest).map(ByDialect::from);
         }
         let each = Each::deserialize(rest)?;
         if let Each { sqlite: None, postgres: None, mysql: None } = each {
             return Err(de::Error::custom("the table is empty: give it `sqlite`, `postgres` or `mysql`"));
         }
-        Ok(ByDialect::Each(each))
+        Ok(ByDialect(each))
     }
 }
 

@@ -42,37 +42,27 @@ pub struct Text {
 }
 
 impl Kind {
-    fn dir(self) -> &'static Dir<'static> {
+    /// The name, its plural, and the built-in files.
+    fn parts(self) -> (&'static str, &'static str, &'static Dir<'static>) {
         match self {
-            Self::Workload => &WORKLOADS,
-            Self::Profile => &PROFILES,
-            Self::Study => &STUDIES,
+            Self::Workload => ("workload", "workloads", &WORKLOADS),
+            Self::Profile => ("profile", "profiles", &PROFILES),
+            Self::Study => ("study", "studies", &STUDIES),
         }
     }
 
     /// The name of the kind: `workload`, `profile` or `study`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Workload => "workload",
-            Self::Profile => "profile",
-            Self::Study => "study",
-        }
-    }
-
-    fn plural(self) -> &'static str {
-        match self {
-            Self::Workload => "workloads",
-            Self::Profile => "profiles",
-            Self::Study => "studies",
-        }
+        self.parts().0
     }
 
     /// Names of the built-in files, sorted.
     #[must_use]
     pub fn built_in(self) -> Vec<&'static str> {
         let mut names: Vec<&str> = self
-            .dir()
+            .parts()
+            .2
             .files()
             .filter(|f| f.path().extension().is_some_and(|e| e == "toml"))
             .filter_map(|f| f.path().file_stem()?.to_str())
@@ -99,15 +89,16 @@ impl Kind {
             return Ok(Text { file: path.display().to_string(), directory, toml });
         }
         let file = format!("{name}.toml");
-        match self.dir().get_file(&file).and_then(|f| f.contents_utf8()) {
+        let (kind, plural, dir) = self.parts();
+        match dir.get_file(&file).and_then(|f| f.contents_utf8()) {
             Some(toml) => {
-                Ok(Text { file: format!("built-in {}/{file}", self.plural()), directory: None, toml: toml.to_owned() })
+                Ok(Text { file: format!("built-in {plural}/{file}"), directory: None, toml: toml.to_owned() })
             }
             None => Err(ModelError::new(
                 name,
                 format!(
                     "{}; a file of your own is named by its path, ending in .toml",
-                    unknown(self.name(), name, self.built_in())
+                    unknown(kind, name, self.built_in())
                 ),
             )),
         }

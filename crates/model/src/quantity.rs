@@ -114,12 +114,7 @@ impl Scalar {
     /// The value as a JSON scalar.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
-        match self {
-            Self::Bool(b) => (*b).into(),
-            Self::Integer(i) => (*i).into(),
-            Self::Real(r) => (*r).into(),
-            Self::Text(t) => t.as_str().into(),
-        }
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 

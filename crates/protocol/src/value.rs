@@ -37,12 +37,7 @@ impl Value {
     /// The JSON scalar of this value.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
-        match self {
-            Self::Null => serde_json::Value::Null,
-            Self::Integer(i) => (*i).into(),
-            Self::Real(r) => (*r).into(),
-            Self::Text(s) => s.as_str().into(),
-        }
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     /// The value as an integer; `None` if it is not integral. Text is parsed, because some drivers report numbers as

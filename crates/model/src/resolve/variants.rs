@@ -1,14 +1,16 @@
 //! Dimensions and the combinations of their values.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Begin, Dialect, Sharing};
+use litelab_protocol::{Dialect, Sharing};
+use serde::de::DeserializeOwned;
+use serde::de::value::{self, StrDeserializer};
 
 use crate::error::unknown;
 use crate::one_or_many::OneOrMany;
 use crate::plan::Variant;
 use crate::quantity::{Scalar, Vars};
 use crate::server::Server;
-use crate::study::{Location, QuickScenario, RoleSpec, Scenario};
+use crate::study::{QuickScenario, RoleSpec, Scenario};
 
 type Dimensions = IndexMap<String, Scalar>;
 
@@ -62,19 +64,14 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
         };
         out = scenario.setups.iter().flat_map(with).collect();
     }
-    for selector in &scenario.without {
+    // With --quick a combination of the scenario's own list can be absent.
+    let own = scenario.without.iter().map(|selector| ("without", selector, quick.is_some()));
+    let of_quick = quick.iter().flat_map(|quick| &quick.without).map(|selector| ("quick.without", selector, false));
+    for (key, selector, may_be_absent) in own.chain(of_quick) {
         let before = out.len();
         out.retain(|dimensions| !matches(dimensions, selector));
-        // With --quick the combination can be absent.
-        if out.len() == before && quick.is_none() {
-            return Err(format!("without: no combination has {}", describe(selector)));
-        }
-    }
-    for selector in quick.iter().flat_map(|quick| &quick.without) {
-        let before = out.len();
-        out.retain(|dimensions| !matches(dimensions, selector));
-        if out.len() == before {
-            return Err(format!("quick.without: no combination has {}", describe(selector)));
+        if out.len() == before && !may_be_absent {
+            return Err(format!("{key}: no combination has {}", describe(selector)));
         }
     }
     out.extend(scenario.variants.iter().cloned());
@@ -251,12 +248,7 @@ impl Choice {
                 _ => return Err(wrong("true, false")),
             },
             "location" => {
-                own.location = Some(match text.as_str() {
-                    "file" => Location::File,
-                    "memory" => Location::Memory,
-                    "memory-shared" => Location::MemoryShared,
-                    _ => return Err(wrong("file, memory, memory-shared")),
-                })
+                own.location = Some(word(&text).ok_or_else(|| wrong("file, memory, memory-shared"))?);
             }
             "schema" => own.schema = Some(text),
             "server" => {
@@ -264,13 +256,7 @@ impl Choice {
                 self.own_server = true;
             }
             "begin" => {
-                own.begin = Some(match text.as_str() {
-                    "none" => Begin::None,
-                    "deferred" => Begin::Deferred,
-                    "immediate" => Begin::Immediate,
-                    "exclusive" => Begin::Exclusive,
-                    _ => return Err(wrong("none, deferred, immediate, exclusive")),
-                })
+                own.begin = Some(word(&text).ok_or_else(|| wrong("none, deferred, immediate, exclusive"))?);
             }
             "databases" => own.databases = Some(value.clone().into()),
             "runtime_threads" => own.runtime_threads = Some(value.clone().into()),
@@ -322,6 +308,11 @@ fn set_role(roles: &mut IndexMap<String, RoleSpec>, role: &str, key: &str, value
         _ => return Err(unknown("dimension of a role", key, ["workers", "rate"])),
     }
     Ok(())
+}
+
+/// The value that a file writes as this word.
+fn word<T: DeserializeOwned>(text: &str) -> Option<T> {
+    T::deserialize(StrDeserializer::<value::Error>::new(text)).ok()
 }
 
 /// Parses a sharing, in which `$name` is replaced by a variable: `pool($n)`.

@@ -25,15 +25,15 @@ pub struct Positional {
     pub names: Vec<String>,
 }
 
-/// Maximum number of parameters of one statement.
+/// The name of a database, and the maximum number of parameters of one statement.
 ///
 /// SQLite: its default `SQLITE_MAX_VARIABLE_NUMBER` since 3.32. Servers: a 16-bit count in the protocol (`Bind` of
 /// PostgreSQL, the response to `COM_STMT_PREPARE` of MySQL).
-#[must_use]
-pub fn max_parameters(dialect: Dialect) -> usize {
+fn max_parameters(dialect: Dialect) -> (&'static str, usize) {
     match dialect {
-        Dialect::Sqlite => 32_766,
-        Dialect::Postgres | Dialect::Mysql => 65_535,
+        Dialect::Sqlite => ("SQLite", 32_766),
+        Dialect::Postgres => ("PostgreSQL", 65_535),
+        Dialect::Mysql => ("MySQL", 65_535),
     }
 }
 
@@ -63,13 +63,8 @@ pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional
     let first = numbers.text(&tokens[start..end], 0);
     let names = numbers.names.clone();
     // A tuple without parameters has the same limit.
-    let (total, most) = (names.len().max(1).saturating_mul(tuples as usize), max_parameters(dialect));
+    let (total, (who, most)) = (names.len().max(1).saturating_mul(tuples as usize), max_parameters(dialect));
     if total > most {
-        let who = match dialect {
-            Dialect::Sqlite => "SQLite",
-            Dialect::Postgres => "PostgreSQL",
-            Dialect::Mysql => "MySQL",
-        };
         return Err(format!(
             "{tuples} rows of {} parameters are {total}: {who} allows {most} in one statement; at most {} rows fit, or \
              use `repeat` in place of `rows`",
@@ -169,16 +164,15 @@ fn copy(tokens: &[Token<'_>], mut numbers: Numbers) -> Result<Positional, String
     if before.iter().any(|t| matches!(t, Token::Name(_))) {
         return Err(form.into());
     }
-    let text = Numbers { dialect: Dialect::Mysql, names: Vec::new() }.text(row, 0);
+    // Each column is sent separately, so a name that is used twice is bound twice.
+    let mut row_numbers = Numbers { dialect: Dialect::Mysql, names: Vec::new() };
+    let text = row_numbers.text(row, 0);
     let list = text.trim().trim_end_matches(';').trim();
     let inside = list.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or(form)?;
     if inside.split(',').any(|one| one.trim() != "?") {
         return Err(form.into());
     }
     let sql = numbers.text(before, 0);
-    // Each column is sent separately, so a name that is used twice is bound twice.
-    let mut row_numbers = Numbers { dialect: Dialect::Mysql, names: Vec::new() };
-    row_numbers.text(row, 0);
     Ok(Positional { sql: sql.trim().to_owned(), names: row_numbers.names })
 }
 

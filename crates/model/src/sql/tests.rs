@@ -51,15 +51,6 @@ fn every_dialect_has_its_parameters() {
 }
 
 #[test]
-fn every_dialect_has_its_quotes() {
-    let names = |sql, dialect| super::names(sql, dialect).join(" ");
-    assert_eq!((names("[:a] :b", SQLITE), names("[:a] :b", POSTGRES)), ("b".into(), "a b".into()));
-    assert_eq!((names(r"'\':a' :b", MYSQL), names(r"'\' :a", SQLITE)), ("b".into(), "a".into()));
-    assert_eq!((names("1 # :a\n, :b", MYSQL), names("a #> :a", POSTGRES)), ("b".into(), "a".into()));
-    assert_eq!(names("DO $$ :a $$ :b :b", POSTGRES), "b");
-}
-
-#[test]
 fn a_server_allows_more_parameters() {
     let rows = |n, dialect| positional("INSERT INTO t VALUES (:a, :b, :c)", n, dialect);
     assert!(rows(10_922, SQLITE).is_ok() && rows(10_923, SQLITE).is_err());

@@ -4,7 +4,8 @@ use litelab_protocol::Value;
 
 use super::quantity::{PAGE, binary_bytes, in_plain_digits, whole_number};
 use super::value::text_of;
-use super::vocabulary::{Kind, Pragma, Scope, Standing, Unit, Values, find, nearest};
+use super::vocabulary::{Kind, Pragma, Scope, Standing, Unit, Values, all, find};
+use crate::error::nearest;
 use crate::quantity::Scalar;
 
 /// Sets the PRAGMA `name` of a new database to `first`, then to `second`. Returns its value before and after the second
@@ -34,7 +35,8 @@ impl PragmaError {
             let problem = format!("{name:?} names a schema: a profile sets the main database");
             return Self::new(problem, format!("write {}", plain.name));
         }
-        let remedy = match nearest(name) {
+        let current = all().iter().filter(|pragma| pragma.standing == Standing::Current).map(|pragma| pragma.name);
+        let remedy = match nearest(name, current) {
             Some(name) => format!("did you mean {name}?"),
             None => "PRAGMA pragma_list names those it knows".to_owned(),
         };

@@ -166,22 +166,3 @@ pub fn all() -> &'static [Pragma] {
 pub fn find(name: &str) -> Option<&'static Pragma> {
     TABLE.iter().find(|pragma| pragma.name.eq_ignore_ascii_case(name))
 }
-
-/// The known name most similar to an unknown one; `None` if none is similar.
-///
-/// Similarity is Jaro-Winkler, because misspelt PRAGMAs mostly begin correctly; the threshold 0.85 excludes unrelated
-/// words.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    const ALIKE: f64 = 0.85;
-    if name.chars().nth(crate::text::QUOTED).is_some() {
-        return None;
-    }
-    let lower = name.to_ascii_lowercase();
-    TABLE
-        .iter()
-        .filter(|pragma| pragma.standing == Standing::Current)
-        .map(|pragma| (strsim::jaro_winkler(&lower, pragma.name), pragma.name))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
-}
