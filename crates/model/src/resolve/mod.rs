@@ -69,9 +69,27 @@ impl Context<'_> {
     fn error(&self, message: impl Into<String>) -> ModelError {
         ModelError::new(self.file, message)
     }
+}
 
-    fn scenario_error(&self, scenario: &Scenario, message: impl std::fmt::Display) -> ModelError {
-        self.error(format!("scenario `{}`: {message}", scenario.name))
+/// An error in a scenario itself, or in a file that it refers to.
+enum ScenarioError {
+    Here(String),
+    File(ModelError),
+}
+
+impl ScenarioError {
+    /// The error with its place before the message.
+    fn at(self, place: &str) -> Self {
+        match self {
+            Self::Here(message) => Self::Here(format!("{place}: {message}")),
+            file => file,
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for ScenarioError {
+    fn from(message: T) -> Self {
+        Self::Here(message.into())
     }
 }
 
@@ -118,7 +136,11 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         }
         seen.push(&scenario.name);
         if options.only.is_empty() || options.only.contains(&scenario.name) {
-            add_scenario(&context, &defaults::inherit(study, scenario), &mut plan)?;
+            let added = add_scenario(&context, &defaults::inherit(study, scenario), &mut plan);
+            added.map_err(|e| match e.at(&format!("scenario `{}`", scenario.name)) {
+                ScenarioError::Here(message) => context.error(message),
+                ScenarioError::File(e) => e,
+            })?;
         }
     }
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
@@ -133,14 +155,14 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     Ok(plan)
 }
 
-fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> Result<(), ModelError> {
+fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> Result<(), ScenarioError> {
     let name = scenario.workload.as_deref();
-    let name = name.ok_or_else(|| context.scenario_error(scenario, "it has no `workload`, nor has the study"))?;
-    let (workload, workload_text) = library::workload(name, context.directory)?;
+    let name = name.ok_or("it has no `workload`, nor has the study")?;
+    let (workload, workload_text) = library::workload(name, context.directory).map_err(ScenarioError::File)?;
     let place = workload_text.directory.as_deref();
     let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
     let vars = variables(context, scenario, &workload)?;
-    let mut combinations = variants::combinations(scenario, quick).map_err(|e| context.scenario_error(scenario, e))?;
+    let mut combinations = variants::combinations(scenario, quick)?;
     let put_on = &context.options.drivers;
     let mut scenario = std::borrow::Cow::Borrowed(scenario);
     if let [only] = put_on.as_slice() {
@@ -148,42 +170,30 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     }
     let scenario = &*scenario;
     variants::put_on(&mut combinations, put_on);
-    let mut metrics = Vec::new();
-    for name in &scenario.metrics {
-        metrics.push(name.parse::<Metric>().map_err(|e| context.scenario_error(scenario, e))?);
-    }
-    if metrics.is_empty() {
-        for name in ["throughput", "p50", "p99"] {
-            metrics.push(name.parse::<Metric>().map_err(|e| context.scenario_error(scenario, e))?);
-        }
-    }
+    let metrics = match scenario.metrics.as_slice() {
+        [] => ["throughput", "p50", "p99"].iter().map(|name| name.parse()).collect::<Result<Vec<Metric>, _>>()?,
+        stated => stated.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+    };
     let alerts = scenario.alerts.iter().map(conditions::limit).collect::<Result<Vec<_>, _>>();
-    let alerts = alerts.map_err(|e| context.scenario_error(scenario, format!("alert: {e}")))?;
+    let alerts = alerts.map_err(|e| format!("alert: {e}"))?;
     let timeline = scenario.timeline;
     if timeline.is_some_and(|windows| !(1..=100).contains(&windows)) {
-        return Err(context.scenario_error(scenario, "timeline: allowed is 1 to 100 windows"));
+        return Err("timeline: allowed is 1 to 100 windows".into());
     }
     let known = workload.transactions.keys().map(String::as_str);
     let named = metrics.iter().chain(alerts.iter().map(|limit| &limit.metric));
     let unheard = named.filter_map(|m| m.of_transaction()).find(|t| !workload.transactions.contains_key(*t));
     if let Some(name) = unheard {
-        return Err(context.scenario_error(scenario, unknown("transaction", name, known)));
+        return Err(unknown("transaction", name, known).into());
     }
     let first = plan.variants.len();
     let index = plan.scenarios.len();
     for dimensions in &combinations {
-        let variant =
-            variant::resolve(context, scenario, (&workload, place), &vars, dimensions, index).map_err(|e| {
-                let label = dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ");
-                match (e, label.is_empty()) {
-                    (variant::VariantError::File(e), _) => e,
-                    (variant::VariantError::Here(e), true) => context.scenario_error(scenario, e),
-                    (variant::VariantError::Here(e), false) => {
-                        context.scenario_error(scenario, format!("variant {label}: {e}"))
-                    }
-                }
-            })?;
-        plan.variants.push(variant);
+        let variant = variant::resolve(context, scenario, (&workload, place), &vars, dimensions, index);
+        plan.variants.push(variant.map_err(|e| match dimensions.is_empty() {
+            true => e,
+            false => e.at(&format!("variant {}", variants::describe(dimensions))),
+        })?);
     }
     let baseline = match &scenario.baseline {
         None => first,
@@ -197,15 +207,12 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
                 .map_or(first, |at| first + at)
         }
         Some(selector) => {
-            first
-                + variants::select(&plan.variants[first..], selector)
-                    .map_err(|e| context.scenario_error(scenario, format!("baseline: {e}")))?
+            first + variants::select(&plan.variants[first..], selector).map_err(|e| format!("baseline: {e}"))?
         }
     };
     let mut dimensions = variants::dimension_names(&combinations);
     if let Some(name) = &scenario.usl {
-        variants::check_usl(&plan.variants[first..], name, &dimensions)
-            .map_err(|e| context.scenario_error(scenario, e))?;
+        variants::check_usl(&plan.variants[first..], name, &dimensions)?;
     }
     if context.options.aa {
         let mut twin = plan.variants[baseline].clone();
@@ -221,7 +228,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
         .or(scenario.rounds)
         .unwrap_or(context.study.rounds);
     if !(1..=10_000).contains(&rounds) {
-        return Err(context.scenario_error(scenario, format!("rounds is {rounds}: allowed is 1 to 10000")));
+        return Err(format!("rounds is {rounds}: allowed is 1 to 10000").into());
     }
     plan.scenarios.push(ScenarioPlan {
         name: scenario.name.clone(),
@@ -241,7 +248,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
 /// The variables of a scenario, in ascending precedence: workload, study, scenario, `quick` of the study and of the
 /// scenario, command line. A variable of the scenario's `quick` or the command line must be declared elsewhere, so that
 /// a misspelt name is an error.
-fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) -> Result<Vars, ModelError> {
+fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) -> Result<Vars, String> {
     let mut vars = workload.vars.clone();
     vars.extend(context.study.vars.clone());
     vars.extend(scenario.vars.clone());
@@ -257,7 +264,7 @@ fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) ->
     }
     let over = quick.map(|q| &q.vars).into_iter().chain([&context.options.vars]).flatten();
     for (name, value) in over {
-        set_variable(&mut vars, name, value).map_err(|message| context.scenario_error(scenario, message))?;
+        set_variable(&mut vars, name, value)?;
     }
     Ok(vars)
 }

@@ -2,6 +2,7 @@
 
 use litelab_protocol::{Dialect, Retry};
 
+use super::ScenarioError;
 use super::variants::Choice;
 use crate::error::ModelError;
 use crate::library::Text;
@@ -56,7 +57,7 @@ pub(super) fn of_variant(
     choice: &Choice,
     dialect: Dialect,
     tried: Option<Try>,
-) -> Result<Checked, super::variant::VariantError> {
+) -> Result<Checked, ScenarioError> {
     let mut profile = std::borrow::Cow::Borrowed(profile);
     if profile.is_free() {
         profile.to_mut().dialect = dialect;
@@ -68,7 +69,7 @@ pub(super) fn of_variant(
         )
         .into());
     }
-    let mut settings = settings(&profile, text, tried)?;
+    let mut settings = settings(&profile, text, tried).map_err(ScenarioError::File)?;
     let (dimensions, kind, others) = match dialect {
         Dialect::Sqlite => (&choice.pragmas, "pragma", &choice.settings),
         _ => (&choice.settings, "setting", &choice.pragmas),
@@ -92,7 +93,7 @@ pub(super) fn of_variant(
         let names: Vec<String> = choice.pragmas.keys().map(|name| format!("`pragma.{name}`")).collect();
         format!("profile `{}` with {}: {fault}", profile.name, names.join(", "))
     })?;
-    Ok(Checked { settings, retry: retry(&profile, text, dialect)? })
+    Ok(Checked { settings, retry: retry(&profile, text, dialect).map_err(ScenarioError::File)? })
 }
 
 /// The settings of a profile, in its order.

@@ -5,9 +5,8 @@ use std::path::Path;
 use indexmap::IndexMap;
 use litelab_protocol::{Connection, Executor, Prepare, Sharing, Trial};
 
-use super::{Context, conditions, data, invariants, profiles, roles, transactions, variants};
+use super::{Context, ScenarioError, conditions, data, invariants, profiles, roles, transactions, variants};
 use crate::condition::Search;
-use crate::error::ModelError;
 use crate::library;
 use crate::metric::{Measure, Metric, Timing};
 use crate::plan::{self, Variant};
@@ -26,24 +25,6 @@ const PROBE_MS: u64 = 10;
 /// at a tenth of the cost.
 const IDLE_PROBE_MS: u64 = TICK_MS;
 
-/// An error in the study itself, or in a file that it refers to.
-pub(super) enum VariantError {
-    Here(String),
-    File(ModelError),
-}
-
-impl From<String> for VariantError {
-    fn from(message: String) -> Self {
-        Self::Here(message)
-    }
-}
-
-impl From<ModelError> for VariantError {
-    fn from(error: ModelError) -> Self {
-        Self::File(error)
-    }
-}
-
 /// Resolves one variant. `vars` are the variables of the scenario.
 ///
 /// # Errors
@@ -55,7 +36,7 @@ pub(super) fn resolve(
     vars: &Vars,
     dimensions: &IndexMap<String, Scalar>,
     index: usize,
-) -> Result<Variant, VariantError> {
+) -> Result<Variant, ScenarioError> {
     let mut vars = vars.clone();
     let choice = variants::Choice::new(scenario, dimensions, &mut vars)?;
     let scenario = &choice.scenario;
@@ -63,7 +44,7 @@ pub(super) fn resolve(
     let server = choice.server_of(dialect)?;
     let unless_stated = if dialect.is_sqlite() { "wal-normal" } else { "as-it-comes" };
     let name = scenario.profile.as_deref().unwrap_or(unless_stated);
-    let (profile, text) = library::profile(name, context.directory)?;
+    let (profile, text) = library::profile(name, context.directory).map_err(ScenarioError::File)?;
     let profiles::Checked { settings, retry } =
         profiles::of_variant(&profile, &text, &choice, dialect, context.options.tried)?;
 

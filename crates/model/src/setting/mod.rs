@@ -20,7 +20,7 @@ use crate::quantity::Scalar;
 pub use expected::Expected;
 use value::parse;
 pub(crate) use value::{same_word, switch};
-pub use vocabulary::{Kind, Known, Scope, Unit, all};
+pub use vocabulary::{Known, Scope, Unit, all};
 
 /// A setting with its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use litelab_protocol::{Dialect, Value};
 
-use super::vocabulary::{Kind, Known, Scope, Unit, all};
+use super::vocabulary::{Scope, Unit, all};
 use super::{Expected, Setting};
 use crate::error::{nearest, unknown};
 use crate::quantity::Scalar;
@@ -15,17 +15,18 @@ pub(super) fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Sett
     let lower = name.to_ascii_lowercase();
     let (name, known) = all(dialect).get_key_value(&lower).ok_or_else(|| unknown_name(dialect, name))?;
     let wrong = |what: String| format!("{name} = {}: {what}", value.quoted());
-    let (value, expected) = match &known.kind {
-        Kind::Boolean => {
+    let (value, expected) = match (known.range, known.unit) {
+        (None, _) if known.words.is_empty() => {
             let on = boolean(value).ok_or_else(|| wrong("allowed are on and off".into()))?;
             (if on { "on" } else { "off" }.to_owned(), Expected::Switch(on))
         }
-        Kind::Words { words } => {
+        (None, _) => {
             let text = match value {
                 Scalar::Bool(true) => "on".to_owned(),
                 Scalar::Bool(false) => "off".to_owned(),
                 other => other.to_string(),
             };
+            let words = &known.words;
             let word = words.iter().find(|word| same_word(word, &text)).ok_or_else(|| {
                 let near = nearest(&text, words.iter().map(String::as_str));
                 let near = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
@@ -33,39 +34,40 @@ pub(super) fn parse(dialect: Dialect, name: &str, value: &Scalar) -> Result<Sett
             })?;
             (word.clone(), Expected::Word(word.clone()))
         }
-        Kind::Integer { range } => {
-            let number = match value {
-                Scalar::Integer(number) if (range.0..=range.1).contains(number) => *number,
-                _ => return Err(wrong(format!("allowed is a whole number from {} to {}", range.0, range.1))),
-            };
-            (number.to_string(), Expected::Integer(number))
-        }
-        Kind::Duration { unit, range } | Kind::Size { unit, range } => {
-            let number = match value {
-                Scalar::Integer(number) => Some(*number),
-                Scalar::Text(text) => with_unit(text, *unit),
+        (Some((min, max)), unit) => {
+            let number = match (value, unit) {
+                (Scalar::Integer(number), _) => Some(*number),
+                (Scalar::Text(text), Some(unit)) => with_unit(text, unit),
                 _ => None,
             };
-            let is_time = matches!(known.kind, Kind::Duration { .. });
-            let number = number.filter(|n| (range.0..=range.1).contains(n)).ok_or_else(|| {
-                let (of, (min, max), unit) = (if is_time { "duration" } else { "size" }, range, unit.name());
-                wrong(format!(
-                    "allowed is a {of} such as \"{}{unit}\", or a whole number of {unit}, from {min} to {max}",
-                    (*min).max(10)
-                ))
-            })?;
-            let expected = if is_time { Expected::Duration(number, *unit) } else { Expected::Size(number, *unit) };
+            let allowed = || match unit {
+                None => format!("allowed is a whole number from {min} to {max}"),
+                Some(unit) => {
+                    let (of, unit) = (if unit.is_time() { "duration" } else { "size" }, unit.name());
+                    let example = min.max(10);
+                    format!(
+                        "allowed is a {of} such as \"{example}{unit}\", or a whole number of {unit}, from {min} to {max}"
+                    )
+                }
+            };
+            let number = number.filter(|n| (min..=max).contains(n)).ok_or_else(|| wrong(allowed()))?;
+            let expected = match unit {
+                None => Expected::Integer(number),
+                Some(unit) if unit.is_time() => Expected::Duration(number, unit),
+                Some(unit) => Expected::Size(number, unit),
+            };
             (written(dialect, value, number), expected)
         }
     };
-    let sql = (known.scope == Scope::Session).then(|| sql(name, known, &value));
+    let is_switch = matches!(expected, Expected::Switch(_));
+    let sql = (known.scope == Scope::Session).then(|| sql(name, is_switch, &value));
     Ok(Setting { name: name.clone(), value, scope: known.scope, sql, expected: Some(expected) })
 }
 
 /// The statement that applies a setting to a connection. Numbers and switches need no quotes, and words of the
 /// vocabulary contain none.
-fn sql(name: &str, known: &Known, value: &str) -> String {
-    let plain = matches!(known.kind, Kind::Boolean) || value.parse::<i64>().is_ok();
+fn sql(name: &str, is_switch: bool, value: &str) -> String {
+    let plain = is_switch || value.parse::<i64>().is_ok();
     let quote = if plain { "" } else { "'" };
     format!("SET SESSION {name} = {quote}{value}{quote}")
 }

@@ -6,46 +6,36 @@ use indexmap::IndexMap;
 use litelab_protocol::Dialect;
 use serde::{Deserialize, Serialize};
 
-/// A known setting of a server.
+/// A known setting of a server; a switch if it has neither words nor a range.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Known {
     /// Connections that the setting applies to.
+    #[serde(default)]
     pub scope: Scope,
-    /// Valid values.
-    #[serde(flatten)]
-    pub kind: Kind,
+    /// Valid words, as the server prints them.
+    #[serde(default)]
+    pub words: Vec<String>,
+    /// Smallest and largest valid number.
+    pub range: Option<(i64, i64)>,
+    /// Unit of the range and of a plain number.
+    pub unit: Option<Unit>,
     /// Whether the setting is read back for every profile.
     #[serde(default)]
     pub always: bool,
 }
 
 /// Connections that a setting applies to, and the component that applies it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// One connection; the runner applies the setting to each. Every PRAGMA has this scope.
+    #[default]
     Session,
     /// The whole server; the core applies the setting, on a server that it started.
     Server,
     /// The whole server, chosen when it is started or built; the value is only compared.
     Fixed,
-}
-
-/// Valid values of a setting. A range is in the unit, which is that of a plain number.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "kind")]
-#[allow(missing_docs, reason = "fields are described above")]
-pub enum Kind {
-    /// A switch: on or off.
-    Boolean,
-    /// One of several words, as the server prints them.
-    Words { words: Vec<String> },
-    /// An integer.
-    Integer { range: (i64, i64) },
-    /// A duration.
-    Duration { unit: Unit, range: (i64, i64) },
-    /// A number of bytes.
-    Size { unit: Unit, range: (i64, i64) },
 }
 
 /// A unit of time, or of size in steps of 1024, in the spelling of servers.
@@ -90,9 +80,13 @@ impl Unit {
         (Self::Tb, "TB", 1 << 40),
     ];
 
+    pub(super) fn is_time(self) -> bool {
+        Self::TIME.iter().any(|(unit, ..)| *unit == self)
+    }
+
     /// The units of the same quantity, with their names and factors.
     pub(super) fn family(self) -> &'static [(Self, &'static str, i64)] {
-        if Self::TIME.iter().any(|(unit, ..)| *unit == self) { &Self::TIME } else { &Self::SIZE }
+        if self.is_time() { &Self::TIME } else { &Self::SIZE }
     }
 
     /// The name in the spelling of servers.
@@ -135,9 +129,8 @@ mod tests {
             assert!(all.len() > 10, "{dialect}: {}", all.len());
             for (name, known) in all {
                 assert_eq!(*name, name.to_lowercase());
-                if let Kind::Integer { range } | Kind::Duration { range, .. } | Kind::Size { range, .. } = known.kind {
-                    assert!(range.0 < range.1, "{name}");
-                }
+                assert!(known.range.is_none_or(|(min, max)| min < max && known.words.is_empty()), "{name}");
+                assert!(known.unit.is_none() || known.range.is_some(), "{name}");
             }
         }
         assert!(all(Dialect::Sqlite).is_empty());

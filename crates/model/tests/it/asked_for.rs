@@ -17,19 +17,11 @@ fn measured(metrics: &str, rest: &str) -> (u64, bool) {
 }
 
 #[test]
-fn a_scenario_of_none_looks_at_its_host_at_each_tick() {
+fn metrics_of_the_host_look_at_it_closely_and_those_of_rows_time_statements() {
     assert_eq!(measured("\"throughput\", \"p99\", \"cpu\"", ""), (100, false));
-}
-
-#[test]
-fn metrics_of_the_host_look_at_it_closely() {
     for metric in ["probe_p50", "probe_max", "pool_wait_p99", "utilization"] {
         assert_eq!(measured(&format!("\"p50\", \"{metric}\""), ""), (10, false), "{metric}");
     }
-}
-
-#[test]
-fn metrics_of_rows_time_statements() {
     for metric in ["query", "first_row_p99"] {
         assert_eq!(measured(&format!("\"{metric}\""), ""), (100, true), "{metric}");
     }
