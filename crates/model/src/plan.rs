@@ -244,6 +244,12 @@ impl Variant {
         self.dimensions.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
 
+    /// Whether the variant is the second run of a baseline (`--aa`).
+    #[must_use]
+    pub(crate) fn is_twin(&self) -> bool {
+        self.dimensions.contains_key(AA)
+    }
+
     /// Number of workers of all roles on one database.
     #[must_use]
     pub fn workers(&self) -> u32 {
@@ -269,9 +275,7 @@ impl Plan {
     #[must_use]
     pub fn least_rounds(&self, scenario: usize) -> u32 {
         let mine = |index: usize| self.variants.get(index).is_some_and(|variant| variant.scenario == scenario);
-        let run = |variant: &&Variant| {
-            variant.scenario == scenario && variant.skipped.is_none() && !variant.dimensions.contains_key(AA)
-        };
+        let run = |variant: &&Variant| variant.scenario == scenario && variant.skipped.is_none() && !variant.is_twin();
         let ratios = self.variants.iter().filter(run).count().saturating_sub(1);
         let claimed = self.claims.iter().any(|claim| mine(claim.variant) || claim.against.is_some_and(mine));
         if ratios == 0 && !claimed {

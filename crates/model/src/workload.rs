@@ -86,8 +86,6 @@ pub struct TransactionSpec {
     pub repeat: Option<Quantity>,
     /// Rows to fetch from the result of the only statement.
     pub fetch: Option<Fetch>,
-    /// Client-side work on each fetched row of the only statement.
-    pub work: Option<WorkSpec>,
     /// Columns to verify in each fetched row of the only statement.
     pub verify: Option<Verify>,
     /// Names for the result columns of the only statement, for later transactions.
@@ -113,9 +111,7 @@ pub struct StatementSpec {
     pub repeat: Option<Quantity>,
     /// Rows to fetch from the result; default: `first` if the statement yields, `all` if it selects, else `none`.
     pub fetch: Option<Fetch>,
-    /// Client-side work on each fetched row; default: every column is read.
-    pub work: Option<WorkSpec>,
-    /// Columns to verify in each fetched row, in place of `work`.
+    /// Columns to verify in each fetched row; default: every column is read.
     pub verify: Option<Verify>,
     /// Names for the result columns, for later statements and transactions.
     #[serde(default)]
@@ -132,8 +128,7 @@ pub struct StatementSpec {
 pub struct SqlOrTable(pub StatementSpec);
 
 impl Keys for OneOrMany<SqlOrTable> {
-    const KEYS: &'static [&'static str] =
-        &["sql", "rows", "repeat", "fetch", "work", "verify", "yields", "required", "hold"];
+    const KEYS: &'static [&'static str] = &["sql", "rows", "repeat", "fetch", "verify", "yields", "required", "hold"];
 }
 
 impl<'de> Deserialize<'de> for SqlOrTable {
@@ -164,17 +159,6 @@ impl JsonSchema for SqlOrTable {
         let table = generator.subschema_for::<StatementSpec>();
         schemars::json_schema!({ "anyOf": [{ "type": "string", "description": "SQL" }, table] })
     }
-}
-
-/// Client-side work on each fetched row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkSpec {
-    /// Columns are not read.
-    None,
-    /// Every column is read.
-    Read,
 }
 
 /// Two columns: a row is wrong if `hash` is not the SHA-256 of `value`, both in hex. A wrong row fails the trial.

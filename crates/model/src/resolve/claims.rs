@@ -82,8 +82,7 @@ fn find(
 ) -> Result<Option<usize>, String> {
     let Some(indices) = variants_of(context, plan, scenario)? else { return Ok(None) };
     let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return Ok(None) };
-    let real: Vec<_> =
-        plan.variants[*first..=*last].iter().filter(|a| !a.dimensions.contains_key(super::AA)).cloned().collect();
+    let real: Vec<_> = plan.variants[*first..=*last].iter().filter(|a| !a.is_twin()).cloned().collect();
     match variants::select(&real, selector) {
         Ok(at) => Ok(Some(first + at)),
         Err(_) if context.options.quick && is_in_full(context, scenario, selector) => Ok(None),
@@ -145,8 +144,7 @@ fn finding_value(context: &Context<'_>, value: &FindingValue, plan: &Plan) -> Re
         let Some(indices) = variants_of(context, plan, &value.scenario)? else { return Ok(None) };
         let variants: Vec<usize> = indices
             .into_iter()
-            .filter(|&i| variants::matches(&plan.variants[i].dimensions, &value.variant))
-            .filter(|&i| !plan.variants[i].dimensions.contains_key(super::AA))
+            .filter(|&i| variants::matches(&plan.variants[i].dimensions, &value.variant) && !plan.variants[i].is_twin())
             .collect();
         if variants.len() < 2 {
             return Err(format!(

@@ -57,8 +57,7 @@ fn one(
 }
 
 fn line(plan: &Plan, indices: &[usize], over: &str, selector: &IndexMap<String, Scalar>) -> Result<LinePlan, String> {
-    let real =
-        || indices.iter().map(|i| (*i, &plan.variants[*i])).filter(|(_, a)| !a.dimensions.contains_key(super::AA));
+    let real = || indices.iter().map(|i| (*i, &plan.variants[*i])).filter(|(_, a)| !a.is_twin());
     for name in selector.keys().map(String::as_str).chain([over]) {
         if !real().any(|(_, variant)| variant.dimensions.contains_key(name)) {
             let known = variants::dimension_names(&real().map(|(_, a)| a.dimensions.clone()).collect::<Vec<_>>());

@@ -6,7 +6,7 @@ use crate::error::{nearest, unknown};
 use crate::parameter;
 use crate::quantity::{Quantity, Vars};
 use crate::sql;
-use crate::workload::{StatementSpec, TransactionSpec, Verify, WorkSpec, Workload};
+use crate::workload::{StatementSpec, TransactionSpec, Verify, Workload};
 
 /// The transactions that roles use, in the order of `used`.
 pub(super) fn resolve(
@@ -140,7 +140,6 @@ fn statements(spec: &TransactionSpec, dialect: Dialect) -> Result<Vec<StatementS
         ("rows", spec.rows.is_some()),
         ("repeat", spec.repeat.is_some()),
         ("fetch", spec.fetch.is_some()),
-        ("work", spec.work.is_some()),
         ("verify", spec.verify.is_some()),
         ("yields", spec.yields.is_some()),
     ];
@@ -148,7 +147,6 @@ fn statements(spec: &TransactionSpec, dialect: Dialect) -> Result<Vec<StatementS
         only.rows = only.rows.take().or_else(|| spec.rows.clone());
         only.repeat = only.repeat.take().or_else(|| spec.repeat.clone());
         only.fetch = only.fetch.or(spec.fetch);
-        only.work = only.work.or(spec.work);
         only.verify = only.verify.take().or_else(|| spec.verify.clone());
         if let Some(yields) = &spec.yields {
             only.yields.clone_from(yields);
@@ -199,12 +197,10 @@ fn one_statement(
             "`required` needs a row to be fetched: add `fetch = \"first\"` (and RETURNING, where it writes)".into()
         );
     }
-    let work = match (&spec.verify, spec.work) {
-        (Some(_), _) if fetch == Fetch::None => return Err("`verify` needs rows, so `fetch` cannot be `none`".into()),
-        (Some(_), Some(_)) => return Err("`verify` is work on each row by itself: drop `work`".into()),
-        (Some(Verify { value, hash }), None) => Work::Verify { value: value.clone(), hash: hash.clone() },
-        (None, Some(WorkSpec::None)) => Work::None,
-        (None, None) if fetch == Fetch::None => Work::None,
+    let work = match (&spec.verify, fetch) {
+        (Some(_), Fetch::None) => return Err("`verify` needs rows, so `fetch` cannot be `none`".into()),
+        (Some(Verify { value, hash }), _) => Work::Verify { value: value.clone(), hash: hash.clone() },
+        (None, Fetch::None) => Work::None,
         (None, _) => Work::Read,
     };
     Ok(Statement {
