@@ -11,10 +11,12 @@ use crate::crossover::CrossoverPlan;
 use crate::judging::{judged, shared_confidence};
 use crate::metric::Metric;
 use crate::quantity::{Scalar, Vars};
-use crate::resolve::AA;
 use crate::server::Server;
 use crate::setting::Setting;
 use crate::study::Location;
+
+/// Name of the dimension that distinguishes the second of two identical variants.
+pub const AA: &str = "aa";
 
 /// A resolved study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ use crate::quantity::{Scalar, Vars};
 use crate::study::{Scenario, Study};
 use crate::workload::Workload;
 
+pub use crate::plan::AA;
 pub use data::of_workload;
 pub use invariants::COUNTS;
 pub use profiles::{Checked as CheckedProfile, check as check_profile};
@@ -53,9 +54,6 @@ pub struct Options {
     /// Queries a SQLite for the effect of a refused value, to explain it in the error message.
     pub tried: Option<Try>,
 }
-
-/// Name of the dimension that distinguishes the second of two identical variants.
-pub const AA: &str = "aa";
 
 /// The study with the directory of its files, its options, and its name for errors.
 struct Context<'a> {

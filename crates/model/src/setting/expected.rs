@@ -5,7 +5,6 @@ use std::fmt;
 use litelab_protocol::Value;
 use serde::{Deserialize, Serialize};
 
-use super::value::{same_word, switch, with_unit};
 use super::vocabulary::Unit;
 
 /// The value that `PRAGMA name`, `SHOW name` or `SELECT @@name` has to report after the setting took effect.
@@ -59,4 +58,41 @@ impl fmt::Display for Expected {
             Self::Duration(number, unit) | Self::Size(number, unit) => write!(f, "{number}{}", unit.name()),
         }
     }
+}
+
+/// The boolean value of a switch as a server reports it.
+pub(crate) fn switch(value: &Value) -> Option<bool> {
+    match value {
+        Value::Integer(0) => Some(false),
+        Value::Integer(1) => Some(true),
+        Value::Text(text) => match text.to_ascii_lowercase().as_str() {
+            "on" | "true" | "yes" | "1" => Some(true),
+            "off" | "false" | "no" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether two spellings are the same word, such as "READ-COMMITTED", "read committed" and "read_committed".
+pub(crate) fn same_word(a: &str, b: &str) -> bool {
+    let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', '_'], " ");
+    plain(a) == plain(b)
+}
+
+/// Text with a number and a unit as an integer in the unit `wanted`; `None` if the result is not integral.
+pub(super) fn with_unit(text: &str, wanted: Unit) -> Option<i64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(text.len());
+    let number: i64 = text[..digits].parse().ok()?;
+    let suffix = text[digits..].trim();
+    if suffix.is_empty() {
+        return Some(number);
+    }
+    let units = wanted.family();
+    let base = units.iter().find(|(unit, ..)| *unit == wanted)?.2;
+    // Units are case-sensitive, as in PostgreSQL.
+    let of = units.iter().find(|(_, name, _)| *name == suffix)?.2;
+    let total = number.checked_mul(of)?;
+    (total % base == 0).then_some(total / base)
 }

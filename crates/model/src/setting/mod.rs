@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::Scalar;
 
 pub use expected::Expected;
+pub(crate) use expected::{same_word, switch};
 use value::parse;
-pub(crate) use value::{same_word, switch};
 pub use vocabulary::{Known, Scope, Unit, all};
 
 /// A setting with its value.

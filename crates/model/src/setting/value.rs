@@ -2,8 +2,9 @@
 
 use litelab_protocol::{Dialect, Value};
 
-use super::vocabulary::{Scope, Unit, all};
-use super::{Expected, Setting};
+use super::Setting;
+use super::expected::{Expected, same_word, switch, with_unit};
+use super::vocabulary::{Scope, all};
 use crate::error::{nearest, unknown};
 use crate::quantity::Scalar;
 
@@ -98,43 +99,6 @@ fn boolean(value: &Scalar) -> Option<bool> {
         Scalar::Text(text) => switch(&Value::Text(text.clone())),
         Scalar::Real(_) => None,
     }
-}
-
-/// The boolean value of a switch as a server reports it.
-pub(crate) fn switch(value: &Value) -> Option<bool> {
-    match value {
-        Value::Integer(0) => Some(false),
-        Value::Integer(1) => Some(true),
-        Value::Text(text) => match text.to_ascii_lowercase().as_str() {
-            "on" | "true" | "yes" | "1" => Some(true),
-            "off" | "false" | "no" | "0" => Some(false),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether two spellings are the same word, such as "READ-COMMITTED", "read committed" and "read_committed".
-pub(crate) fn same_word(a: &str, b: &str) -> bool {
-    let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', '_'], " ");
-    plain(a) == plain(b)
-}
-
-/// Text with a number and a unit as an integer in the unit `wanted`; `None` if the result is not integral.
-pub(super) fn with_unit(text: &str, wanted: Unit) -> Option<i64> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(text.len());
-    let number: i64 = text[..digits].parse().ok()?;
-    let suffix = text[digits..].trim();
-    if suffix.is_empty() {
-        return Some(number);
-    }
-    let units = wanted.family();
-    let base = units.iter().find(|(unit, ..)| *unit == wanted)?.2;
-    // Units are case-sensitive, as in PostgreSQL.
-    let of = units.iter().find(|(_, name, _)| *name == suffix)?.2;
-    let total = number.checked_mul(of)?;
-    (total % base == 0).then_some(total / base)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use litelab_protocol::Value;
 
 use super::quantity::{PAGE, binary_bytes, in_plain_digits, whole_number};
-use super::value::text_of;
-use super::vocabulary::{Kind, Pragma, Scope, Standing, Unit, Values, all, find};
+use super::table::{all, find};
+use super::vocabulary::{Kind, Pragma, Scope, Standing, Unit, Values};
 use crate::error::nearest;
 use crate::quantity::Scalar;
 
@@ -88,6 +88,14 @@ impl PragmaError {
             self.effect = format!(": SQLite would {effect}");
         }
         self
+    }
+}
+
+/// The text that SQLite would read.
+pub(super) fn text_of(value: &Scalar) -> String {
+    match value {
+        Scalar::Real(number) => format!("{number:?}"),
+        other => other.to_string(),
     }
 }
 

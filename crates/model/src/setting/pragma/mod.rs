@@ -21,5 +21,6 @@ pub(crate) mod tests;
 
 pub use error::{PragmaError, Try};
 pub use order::check_order;
+pub use table::{all, find};
 pub use value::parse;
-pub use vocabulary::{Kind, Pragma, Reports, Scope, Standing, Unit, Values, all, find};
+pub use vocabulary::{Kind, Pragma, Reports, Scope, Standing, Unit, Values};

@@ -89,7 +89,7 @@ use Scope::{Connection, File, Process, Transaction};
 
 /// The vocabulary, sorted by name.
 #[rustfmt::skip]
-pub(super) const TABLE: &[Pragma] = &[
+const TABLE: &[Pragma] = &[
     query("activate_extensions", "unlocks a licensed extension").only_in("SQLITE_ENABLE_CEROD"),
     setting("analysis_limit", Connection, integer(0, INT_MAX, Unit::Count), "rows per index that ANALYZE looks at, roughly; 0 is all"),
     setting("application_id", File, integer(INT_MIN, INT_MAX, Unit::Plain), "number in the file header that names the application"),
@@ -169,3 +169,13 @@ pub(super) const TABLE: &[Pragma] = &[
     action("wal_checkpoint", Some(WAL_CHECKPOINT), "copies the WAL into the database"),
     flag("writable_schema", "lets SQL write the schema table; can corrupt the database"),
 ];
+
+/// Every PRAGMA, sorted by name.
+pub fn all() -> &'static [Pragma] {
+    TABLE
+}
+
+/// The PRAGMA with a given name, ignoring case.
+pub fn find(name: &str) -> Option<&'static Pragma> {
+    TABLE.iter().find(|pragma| pragma.name.eq_ignore_ascii_case(name))
+}

@@ -1,8 +1,9 @@
 //! Conversion of a name and a TOML value to a checked PRAGMA.
 
-use super::error::PragmaError;
+use super::error::{PragmaError, text_of};
 use super::quantity::whole_number;
-use super::vocabulary::{Kind, Pragma, Reports, Standing, Unit, Values, find};
+use super::table::find;
+use super::vocabulary::{Kind, Pragma, Reports, Standing, Unit, Values};
 use crate::quantity::Scalar;
 use crate::setting::{Expected, Scope, Setting};
 
@@ -76,13 +77,5 @@ fn boolean(text: &str) -> Option<bool> {
         "on" | "true" | "yes" | "1" => Some(true),
         "off" | "false" | "no" | "0" => Some(false),
         _ => None,
-    }
-}
-
-/// The text that SQLite would read.
-pub(super) fn text_of(value: &Scalar) -> String {
-    match value {
-        Scalar::Real(number) => format!("{number:?}"),
-        other => other.to_string(),
     }
 }

@@ -1,6 +1,5 @@
 //! Properties of a PRAGMA: its kind, its values, and the lifetime of a setting.
 
-use super::table::TABLE;
 use litelab_protocol::Value;
 
 /// One PRAGMA of SQLite 3.54.
@@ -155,14 +154,4 @@ impl Pragma {
         };
         word.map_or_else(|| reported.to_string(), str::to_owned)
     }
-}
-
-/// Every PRAGMA, sorted by name.
-pub fn all() -> &'static [Pragma] {
-    TABLE
-}
-
-/// The PRAGMA with a given name, ignoring case.
-pub fn find(name: &str) -> Option<&'static Pragma> {
-    TABLE.iter().find(|pragma| pragma.name.eq_ignore_ascii_case(name))
 }
