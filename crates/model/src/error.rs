@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use indexmap::IndexMap;
+
 use crate::text::{self, QUOTED, capped};
 
 /// Invalid input: a file that cannot be read or parsed, or whose content is impossible.
@@ -162,6 +164,14 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
         None if known.is_empty() => format!("unknown {what} `{given}`: there is none"),
         None => format!("unknown {what} `{given}` (known: {})", known.join(", ")),
     }
+}
+
+/// The value of a name that a file declares.
+///
+/// # Errors
+/// The message of [`unknown`].
+pub(crate) fn lookup<'m, V>(what: &str, name: &str, known: &'m IndexMap<String, V>) -> Result<&'m V, String> {
+    known.get(name).ok_or_else(|| unknown(what, name, known.keys().map(String::as_str)))
 }
 
 #[cfg(test)]

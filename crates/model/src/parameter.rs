@@ -6,7 +6,7 @@ use litelab_protocol::{NowUnit, Param, Source};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::unknown;
+use crate::error::lookup;
 use crate::quantity::{Quantity, Scalar, Vars};
 use crate::zipf;
 
@@ -105,10 +105,7 @@ fn place<'a>(
         return Err(format!("param `{name}` refers to itself in a circle"));
     }
     if let Some(Generator::Sha256Of(of)) = params.get(name) {
-        if !params.contains_key(of) {
-            let message = unknown("parameter", of, params.keys().map(String::as_str));
-            return Err(format!("param `{name}`: sha256_of: {message}"));
-        }
+        lookup("parameter", of, params).map_err(|e| format!("param `{name}`: sha256_of: {e}"))?;
         place(of, params, ordered, depth + 1)?;
     }
     ordered.push(name);
@@ -130,8 +127,7 @@ fn source(generator: &Generator, ordered: &[&String], vars: &Vars) -> Result<Sou
     Ok(match generator {
         Generator::Value(Scalar::Text(text)) if text.starts_with('$') => {
             let name = &text[1..];
-            let value = vars.get(name).ok_or_else(|| unknown("variable", name, vars.keys().map(String::as_str)))?;
-            Source::Value { value: value.to_json() }
+            Source::Value { value: lookup("variable", name, vars)?.to_json() }
         }
         Generator::Value(value) => Source::Value { value: value.to_json() },
         Generator::Null => Source::Value { value: serde_json::Value::Null },

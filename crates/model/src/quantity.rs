@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::error::lookup;
 use crate::expression;
 
 /// The variables of a variant, available as `$name` in numbers and in SQL.
@@ -165,8 +166,7 @@ impl fmt::Display for Quantity {
 /// When the name has no `$`, or the variable is not declared or not a number.
 pub fn variable(vars: &Vars, name: &str) -> Result<f64, String> {
     let bare = name.strip_prefix('$').ok_or_else(|| format!("`{name}` is no number (variables begin with `$`)"))?;
-    let value =
-        vars.get(bare).ok_or_else(|| crate::error::unknown("variable", bare, vars.keys().map(String::as_str)))?;
+    let value = lookup("variable", bare, vars)?;
     value.number().ok_or_else(|| format!("variable `{bare}` is `{value}`, not a number"))
 }
 

@@ -2,7 +2,7 @@
 
 use litelab_protocol::Dialect;
 
-use crate::error::unknown;
+use crate::error::{lookup, unknown};
 use crate::expression;
 use crate::plan::InvariantPlan;
 use crate::quantity::{Quantity, Vars, variable};
@@ -44,7 +44,7 @@ impl Checked<'_> {
     /// Resolves one invariant; `None` if it does not apply to this variant.
     fn invariant(&self, invariant: &Invariant) -> Result<Option<InvariantPlan>, String> {
         for name in &invariant.when {
-            self.known(name)?;
+            lookup("transaction", name, &self.workload.transactions)?;
         }
         let mut relevant = invariant.when.iter().all(|t| self.used.contains(t));
         relevant &= invariant.drivers.is_empty() || invariant.drivers.iter().any(|d| same_driver(d, self.driver));
@@ -64,7 +64,7 @@ impl Checked<'_> {
                 if !COUNTS.contains(&count) {
                     return Err(unknown("count", count, COUNTS));
                 }
-                self.known(transaction)?;
+                lookup("transaction", transaction, &self.workload.transactions)?;
                 // A count of a transaction that this variant does not run is 0, not an error.
                 relevant &= invariant.when.is_empty() || self.used.iter().any(|u| u == transaction);
             }
@@ -78,13 +78,6 @@ impl Checked<'_> {
         let about = if invariant.about.is_empty() { sql.clone() } else { invariant.about.clone() };
         let sql = crate::sql::substitute_in(sql, self.vars, self.dialect)?;
         Ok(relevant.then_some(InvariantPlan { about, sql, equals, at_least, at_most }))
-    }
-
-    fn known(&self, transaction: &str) -> Result<(), String> {
-        if self.workload.transactions.contains_key(transaction) {
-            return Ok(());
-        }
-        Err(unknown("transaction", transaction, self.workload.transactions.keys().map(String::as_str)))
     }
 }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use litelab_protocol::Dialect;
 
-use crate::error::{ModelError, unknown};
+use crate::error::{ModelError, lookup, unknown};
 use crate::library::{self, Text};
 use crate::metric::Metric;
 use crate::plan::{Plan, ScenarioPlan};
@@ -178,11 +178,9 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     if timeline.is_some_and(|windows| !(1..=100).contains(&windows)) {
         return Err("timeline: allowed is 1 to 100 windows".into());
     }
-    let known = workload.transactions.keys().map(String::as_str);
     let named = metrics.iter().chain(alerts.iter().map(|limit| &limit.metric));
-    let unheard = named.filter_map(|m| m.of_transaction()).find(|t| !workload.transactions.contains_key(*t));
-    if let Some(name) = unheard {
-        return Err(unknown("transaction", name, known).into());
+    for name in named.filter_map(|m| m.of_transaction()) {
+        lookup("transaction", name, &workload.transactions)?;
     }
     let first = plan.variants.len();
     let index = plan.scenarios.len();
@@ -269,9 +267,7 @@ fn variables(context: &Context<'_>, scenario: &Scenario, workload: &Workload) ->
 
 /// Gives a variable that was declared before another value.
 fn set_variable(vars: &mut Vars, name: &str, value: &Scalar) -> Result<(), String> {
-    let Some(known) = vars.get_mut(name) else {
-        return Err(unknown("variable", name, vars.keys().map(String::as_str)));
-    };
-    known.clone_from(value);
+    lookup("variable", name, vars)?;
+    vars.insert(name.to_owned(), value.clone());
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use litelab_protocol::{Arrivals, Load, Order, Role, Step, Until};
 
-use crate::error::unknown;
+use crate::error::lookup;
 use crate::quantity::Vars;
 use crate::study::{RoleSpec, Scenario};
 use crate::workload::Workload;
@@ -62,12 +62,10 @@ fn steps(
     vars: &Vars,
     used: &mut Vec<String>,
 ) -> Result<(Order, Vec<Step>), String> {
-    let mut step = |name: &String, weight: u32| {
+    let mut step = |name: &String, weight: u32| -> Result<Step, String> {
         // `run = "$query"`: the transaction itself can be a dimension.
         let name = &crate::sql::substitute(name, vars)?;
-        if !workload.transactions.contains_key(name) {
-            return Err(unknown("transaction", name, workload.transactions.keys().map(String::as_str)));
-        }
+        lookup("transaction", name, &workload.transactions)?;
         let at = used.iter().position(|u| u == name).unwrap_or_else(|| {
             used.push(name.clone());
             used.len() - 1
@@ -128,9 +126,7 @@ fn until(spec: &RoleSpec, scenario: &Scenario, vars: &Vars) -> Result<Until, Str
             Ok(Until::Time { ms })
         }
         (None, None, Some(role)) => {
-            if !scenario.roles.contains_key(role) {
-                return Err(format!("until: {}", unknown("role", role, scenario.roles.keys().map(String::as_str))));
-            }
+            lookup("role", role, &scenario.roles).map_err(|e| format!("until: {e}"))?;
             Ok(Until::Role { name: role.clone() })
         }
         _ => Err("it needs exactly one of `count = 1000`, `for = \"2s\"`, `until = \"other role\"`".into()),

@@ -2,7 +2,7 @@
 
 use litelab_protocol::{Begin, Dialect, Fetch, Param, Role, Source, Statement, Transaction, Work};
 
-use crate::error::{nearest, unknown};
+use crate::error::{lookup, nearest, unknown};
 use crate::parameter;
 use crate::quantity::{Quantity, Vars};
 use crate::sql;
@@ -62,11 +62,8 @@ fn one(
     single: bool,
 ) -> Result<Transaction, String> {
     let here = |e: String| format!("workload `{}`: transaction `{name}`: {e}", workload.name);
-    let spec = workload
-        .transactions
-        .get(name)
-        .ok_or_else(|| unknown("transaction", name, workload.transactions.keys().map(String::as_str)))
-        .map_err(|e| format!("workload `{}`: {e}", workload.name))?;
+    let spec = lookup("transaction", name, &workload.transactions);
+    let spec = spec.map_err(|e| format!("workload `{}`: {e}", workload.name))?;
     transaction(name, spec, (vars, dialect), begin, single).map_err(here)
 }
 

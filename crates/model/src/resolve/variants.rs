@@ -5,7 +5,7 @@ use litelab_protocol::{Dialect, Sharing};
 use serde::de::DeserializeOwned;
 use serde::de::value::{self, StrDeserializer};
 
-use crate::error::unknown;
+use crate::error::{lookup, unknown};
 use crate::one_or_many::OneOrMany;
 use crate::plan::Variant;
 use crate::quantity::{Scalar, Vars};
@@ -22,12 +22,7 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
     let mut vary = scenario.vary.clone();
     if let Some(quick) = quick {
         for (name, values) in &quick.vary {
-            if !vary.contains_key(name) {
-                return Err(format!(
-                    "quick.vary: {}",
-                    unknown("dimension", name, scenario.vary.keys().map(String::as_str))
-                ));
-            }
+            lookup("dimension", name, &scenario.vary).map_err(|e| format!("quick.vary: {e}"))?;
             vary.insert(name.clone(), values.clone());
         }
     }
@@ -300,8 +295,8 @@ impl Choice {
 }
 
 fn set_role(roles: &mut IndexMap<String, RoleSpec>, role: &str, key: &str, value: &Scalar) -> Result<(), String> {
-    let known: Vec<String> = roles.keys().cloned().collect();
-    let spec = roles.get_mut(role).ok_or_else(|| unknown("role", role, known.iter().map(String::as_str)))?;
+    lookup("role", role, roles)?;
+    let spec = &mut roles[role];
     match key {
         "workers" => spec.workers = Some(value.clone().into()),
         "rate" => spec.rate = Some(value.clone().into()),

@@ -11,6 +11,7 @@ use std::ops::Range;
 use litelab_protocol::Dialect;
 use litelab_protocol::sql::{Token, tokens, values};
 
+use crate::error::lookup;
 use crate::quantity::Vars;
 
 pub use refused::check_statement;
@@ -112,10 +113,7 @@ pub fn substitute_in(sql: &str, vars: &Vars, dialect: Dialect) -> Result<String,
     let mut out = String::with_capacity(sql.len());
     for token in tokens(sql, dialect) {
         match token {
-            Token::Variable(name) => match vars.get(name) {
-                Some(value) => out.push_str(&value.to_string()),
-                None => return Err(crate::error::unknown("variable", name, vars.keys().map(String::as_str))),
-            },
+            Token::Variable(name) => out.push_str(&lookup("variable", name, vars)?.to_string()),
             Token::Name(name) => {
                 out.push(':');
                 out.push_str(name);

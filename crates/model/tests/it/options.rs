@@ -23,11 +23,6 @@ fn options_are_as_they_stand_or_variables() {
 }
 
 #[test]
-fn an_option_of_an_unknown_variable_is_an_error() {
-    refused(plan("options = { concurrency = \"$nn\" }\nvars.n = 2"), &["options.concurrency", "`nn`"]);
-}
-
-#[test]
 fn pauses_are_a_ceiling_where_there_are_any() {
     let plan =
         plan("pauses = \"$delay * $activities / $n ms\"\nvars.n = 1\nvary.n = [2, 8]\nvary.delay = [10, 0]").unwrap();
