@@ -309,6 +309,15 @@ mod tests {
     }
 
     #[test]
+    fn a_quantity_is_no_boolean_and_no_table() {
+        for (toml, given) in [("a = true", "boolean `true`"), ("a = { b = 1 }", "map"), ("a = [1]", "sequence")] {
+            let error = toml::from_str::<IndexMap<String, Quantity>>(toml).expect_err(toml);
+            let expected = format!("invalid type: {given}, expected a number, or text such as \"$rows\" or \"100ms\"");
+            assert_eq!((error.message(), error.span().map(|span| span.start)), (&*expected, Some(4)), "{toml}");
+        }
+    }
+
+    #[test]
     fn integers_are_checked() {
         let q = |t: &str| Quantity::from(Scalar::Text(t.into()));
         assert_eq!(q("$rows / 4").integer(&vars(), 1, 1000), Ok(250));
