@@ -10,7 +10,7 @@ use std::ffi::{CString, c_int};
 use std::hint::cold_path;
 
 use litelab_harness::rusqlite::connect;
-use litelab_harness::{Bound, Call, Effect, Fault, Job, Open, Session, Slot, refuse_options};
+use litelab_harness::{Bound, Call, Drawn, Effect, Fault, Job, Open, Session, refuse_options};
 use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction};
 
 use connection::{Connection, Statement, text};
@@ -116,7 +116,7 @@ impl Session for C {
         bound.extend(call.slots.iter().map(|slot| {
             let value = Value::from(call.values.bound(slot, effect.yielded));
             // The first row may yield under the same name, while the statement continues.
-            Value { is_volatile: c_int::from(matches!(slot, Slot::Yielded(_))), ..value }
+            Value { is_volatile: c_int::from(matches!(slot, Drawn::Yielded(_))), ..value }
         }));
         let mut compiled;
         let statement = match statement {
