@@ -1,6 +1,6 @@
 //! Crossovers: the level from which one variant leads another.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::paired::{critical, minimum_rounds, walsh_averages};
 use crate::quantile::median_of_sorted;
@@ -15,7 +15,7 @@ const HALVINGS: u32 = 40;
 const ROUNDS_LIMIT: usize = 200;
 
 /// A position on the scale of measured levels.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrossoverPosition {
     /// At or below the first level; nothing was measured below it.
@@ -27,7 +27,7 @@ pub enum CrossoverPosition {
 }
 
 /// Precision of a position.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// The position is not before `from` and not after `to`.
@@ -59,7 +59,7 @@ pub enum Reach {
 ///
 /// **Assumes** what a paired ratio assumes, and a straight curve between two levels: the interval does not reflect what
 /// was not measured.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Crossover {
     /// Position from which the other variant stays ahead: [`CrossoverPosition::BeyondLast`] if it is not ahead at the
     /// last level, [`CrossoverPosition::UpToFirst`] if it is ahead at all levels.
