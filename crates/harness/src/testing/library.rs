@@ -202,7 +202,7 @@ pub fn what_cannot_be_done_is_said(Libraries(runner, drivers): &Libraries) {
 pub fn what_is_no_sqlite_error_ends_the_trial(Libraries(runner, drivers): &Libraries) {
     for (name, executor, _) in *drivers {
         let scratch = Scratch::new();
-        scratch.connection.execute_batch("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT), 0)").expect("insert");
+        scratch.run("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT), 0)");
         let read = transaction("read", Begin::None, vec![], vec![select("SELECT a FROM t", &[], Fetch::All)]);
         // The other worker would run for an hour.
         let roles = vec![role("r", 1, &[0], count(1)), role("w", 1, &[1], Until::Time { ms: 3_600_000 })];
