@@ -107,7 +107,7 @@ fn insert(
         |sql: &str| guard.prepare(sql).map_err(|error| LoadError::Sql { transaction: transaction.name.clone(), error });
     let mut single = transaction.statements.iter().map(|s| prepare(&s.sql)).collect::<Result<Vec<_>, _>>()?;
     let many = match transaction.statements.as_slice() {
-        [only] if at_once > 1 => of_rows(only, at_once),
+        [only] if at_once > 1 => of_rows(only, at_once as usize),
         _ => None,
     };
     let mut many = many.map(|sql| prepare(&sql).map(|statement| (statement, sql))).transpose()?;
