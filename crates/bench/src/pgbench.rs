@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     let folder = std::path::absolute(scratch.path())?;
     // Dropped, and so stopped, before its folder is removed.
-    let instance = Instance::start(Kind::Postgres, &folder.join("postgres"))?;
+    let instance = Instance::start(Kind::Postgres, &folder.join("postgres"), &litelab_servers::Options::default())?;
     let mut plan = plan(options, &runners)?;
     let mut urls = Urls::default();
     urls.add(&format!("postgres={}", instance.url())).map_err(anyhow::Error::msg)?;

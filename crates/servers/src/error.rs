@@ -1,6 +1,6 @@
 //! Errors of servers. Each message is one line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Kind;
 
@@ -91,6 +91,12 @@ pub enum ServersError {
 }
 
 impl ServersError {
+    /// Returns a closure for `map_err`.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl Fn(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { what, path: path.clone(), source }
+    }
+
     /// Whether the user must change the input: a URL, a folder, or the installed packages.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {

@@ -192,13 +192,17 @@ impl Admin {
                 return Ok(done);
             }
             done += chunk.len() as u64;
-            let (one, many) = (sql.to_owned(), many.clone());
-            // Statements of many rows as long as enough rows are left, then statements of one row.
+            let (one, many) = (sql.to_owned(), many.clone().filter(|_| at_once > 1 && chunk.len() >= at_once));
             self.line.ask(move |connection| {
-                let many = many.as_deref().map(|many| (many, at_once));
+                // Statements of many rows as long as enough rows are left, then statements of one row.
+                let at_once = if many.is_some() { at_once } else { 1 };
+                let chunks = chunk.chunks(at_once).flat_map(|some| {
+                    let size = if some.len() == at_once && fit(some) { at_once } else { 1 };
+                    some.chunks(size)
+                });
                 match connection {
-                    Connection::Postgres(client) => postgres::insert(client, &one, many, &chunk),
-                    Connection::Mysql(conn) => mysql::insert(conn, &one, many, &chunk),
+                    Connection::Postgres(client) => postgres::insert(client, &one, many.as_deref(), chunks),
+                    Connection::Mysql(conn) => mysql::insert(conn, &one, many.as_deref(), chunks),
                 }
             })?;
         }
