@@ -179,7 +179,7 @@ impl Drawer {
                 for (i, literal) in literals.iter().enumerate() {
                     if i > 0 {
                         // Writing to a String cannot fail.
-                        drop(write!(out, "{row}"));
+                        let _written = write!(out, "{row}");
                     }
                     out.push_str(literal);
                 }

@@ -57,21 +57,6 @@ fn counts_are_those_of_threads_under_every_sharing() {
 }
 
 #[test]
-fn ticks_come_while_the_runtime_stands_still() {
-    for executor in ASYNC {
-        let slow = one("slow", Begin::Immediate, told("ROWS 1"), 70_000);
-        let trial = single(executor, scripted(vec![slow], vec![role("w", 1, &[0], count(3))]));
-        tries(|_| {
-            let outcome = RUNNER.run(&trial);
-            let sum: u64 = outcome.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
-            assert_eq!((sum, outcome.only().committed), (3, 3), "{executor}");
-            let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
-            timely(silent >= 4, format_args!("{executor}: {silent} of {}", outcome.ticks.len()))
-        });
-    }
-}
-
-#[test]
 fn thinking_and_waiting_for_an_arrival_let_others_run() {
     for executor in ASYNC {
         let quick = || vec![one("t", Begin::None, told("ROWS 1"), 0)];

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Begin, Database, Executor, Fetch, Operation, Prepare, Sharing, Source};
+use litelab_protocol::{Begin, Database, Executor, Fetch, Operation, Sharing, Source};
 
 const SHARINGS: [Sharing; 7] = [
     Sharing::OwnConnection,
@@ -158,39 +158,6 @@ fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
 }
 
 #[test]
-fn a_private_database_has_one_connection() {
-    let database = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
-    let read = transaction("read", Begin::None, vec![], vec![select("SELECT 1", &[], Fetch::All)]);
-    let mut trial = trial("rusqlite", vec![database], vec![read], vec![role("r", 2, &[0], count(2))]);
-    for executor in EXECUTORS {
-        trial.executor = executor;
-        for sharing in [Sharing::OwnConnection, Sharing::Pool { connections: 2 }, Sharing::WriterReaders { readers: 1 }]
-        {
-            trial.sharing = sharing;
-            assert!(fail(&trial).reason.contains("private"), "{sharing} on {executor}");
-        }
-    }
-}
-
-fn preparing_each_time_sees_the_same(driver: &str) {
-    for prepare in [Prepare::Once, Prepare::Each] {
-        let scratch = Scratch::new();
-        let params = vec![uniform("a", 1, 9)];
-        let statements = vec![
-            statement("INSERT INTO t(a) VALUES (?1)", &[0]),
-            select("SELECT * FROM t WHERE id = last_insert_rowid()", &[], Fetch::All),
-        ];
-        let roles = vec![role("w", 2, &[0], count(30))];
-        let transactions = vec![transaction("both", Begin::Immediate, params, statements)];
-        let mut trial = trial(driver, vec![scratch.database()], transactions, roles);
-        trial.prepare = prepare;
-        let outcome = run(&trial);
-        assert_eq!((outcome.only().committed, outcome.only().rows), (30, 60), "{prepare:?}");
-        assert_eq!(scratch.number("SELECT count(*) FROM t"), 30, "{prepare:?}");
-    }
-}
-
-#[test]
 fn under_group_commit_one_that_fails_takes_back_its_own_only() {
     let mut again = statement("INSERT INTO t(id, b) VALUES (500, 'lost')", &[]);
     again.repeat = 2;
@@ -243,5 +210,4 @@ fn group_commit_checkpoints_when_the_profile_says() {
 on_each_driver!(
     counts_are_those_of_the_rows
     a_database_in_memory_is_set_up_and_torn_down
-    preparing_each_time_sees_the_same
 );
