@@ -38,13 +38,6 @@ pub enum BulkError {
         path: PathBuf,
     },
 
-    /// The file to verify is not an SQLite database.
-    #[error("{path} is not an SQLite database (its header is another one, or it is encrypted)", path = .path.display())]
-    NotADatabase {
-        /// Path given by the caller.
-        path: PathBuf,
-    },
-
     /// The database cannot be read in its present state.
     #[error(transparent)]
     Source(SourceError),
@@ -83,13 +76,6 @@ pub enum BulkError {
     Load {
         /// Error of the loader.
         error: LoadError,
-    },
-
-    /// Another process writes to the database so often that the threads get no common snapshot.
-    #[error("{path} is being written to; verify it when nobody writes, or with one thread", path = .path.display())]
-    Changing {
-        /// Path given by the caller.
-        path: PathBuf,
     },
 
     /// The caller's flag ended the work.
@@ -140,12 +126,12 @@ impl BulkError {
         let of_sql = |error: &SqlError| !matches!(error.code(), Some(CannotOpen | DiskFull | SystemIoFailure));
         match self {
             Self::Options(_) | Self::Exists { .. } | Self::NotOurs { .. } | Self::Missing { .. } => true,
-            Self::NotADatabase { .. } | Self::NoTable { .. } | Self::Setting { .. } => true,
+            Self::NoTable { .. } | Self::Setting { .. } => true,
             Self::Source(error) => error.is_bad_input(),
             Self::Load { error: LoadError::Row { .. } } => true,
             Self::Sql { error, .. } | Self::Load { error: LoadError::Sql { error, .. } } => of_sql(error),
             Self::Stopped { cause, .. } => cause.is_bad_input(),
-            Self::Changing { .. } | Self::Cancelled { .. } | Self::Sqlite { .. } | Self::Io { .. } => false,
+            Self::Cancelled { .. } | Self::Sqlite { .. } | Self::Io { .. } => false,
             Self::Load { error: LoadError::Cancelled } => false,
         }
     }
@@ -161,7 +147,6 @@ impl From<SourceError> for BulkError {
     fn from(error: SourceError) -> Self {
         match error {
             SourceError::Missing(path) => Self::Missing { path },
-            SourceError::NoFile(path) | SourceError::NotADatabase(path) => Self::NotADatabase { path },
             SourceError::Sqlite { error, .. } => Self::Sqlite { doing: "open the database", error },
             other => Self::Source(other),
         }

@@ -237,7 +237,7 @@ fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Conn
             return Ok((table, connections));
         }
     }
-    Err(BulkError::Changing { path: options.path.clone() })
+    Err(SourceError::Changing(options.path.clone()).into())
 }
 
 fn merge(shares: Vec<Share>, elapsed: Duration) -> VerifyReport {
@@ -292,7 +292,7 @@ mod tests {
                 .map(|_| {
                     let source = Source::find(&path).expect("found");
                     let seen = snapshot(&source, &options).map(|(_, all)| all.iter().map(number).collect::<Vec<_>>());
-                    let changing = || Err(BulkError::Changing { path: path.clone() });
+                    let changing = || Err(SourceError::Changing(path.clone()).into());
                     if source.unchanged() { seen } else { changing() }
                 })
                 .collect();
@@ -307,7 +307,7 @@ mod tests {
                     assert_eq!(numbers[0], numbers[1], "after {taken} common snapshots");
                     taken += 1;
                 }
-                Err(error) => assert!(matches!(error, BulkError::Changing { .. }), "{error}"),
+                Err(error) => assert!(matches!(error, BulkError::Source(SourceError::Changing(_))), "{error}"),
             }
         }
         assert!(taken > 0);

@@ -2,6 +2,7 @@
 
 use crate::common::{SCHEMAS, alter, check, make, of_schema, options, scratch};
 use litelab_bulk::{BulkError, VerifyOptions, verify};
+use litelab_database::SourceError;
 use proptest::prelude::*;
 use rusqlite::{Connection, types::Value};
 use std::fs;
@@ -110,10 +111,10 @@ fn what_is_no_such_database_is_said_to_be_none() {
     let (folder, path) = scratch();
     assert!(matches!(check(&path, 1), Err(BulkError::Missing { .. })));
     assert!(!path.exists(), "opening read-only creates nothing");
-    assert!(matches!(check(folder.path(), 1), Err(BulkError::NotADatabase { .. })));
+    assert!(matches!(check(folder.path(), 1), Err(BulkError::Source(SourceError::NoFile(_)))));
     fs::write(&path, "a letter, longer than the header of a database, which has 100 bytes: ".repeat(9))
         .expect("written");
-    assert!(matches!(check(&path, 1), Err(BulkError::NotADatabase { .. })));
+    assert!(matches!(check(&path, 1), Err(BulkError::Source(SourceError::NotADatabase(_)))));
     fs::write(&path, "").expect("written");
     assert!(matches!(check(&path, 1), Err(BulkError::NoTable { .. })));
     for (sql, what) in [
