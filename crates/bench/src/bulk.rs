@@ -27,32 +27,10 @@ pub struct Options {
 /// Work of one side, in a separate process.
 #[derive(Subcommand)]
 pub enum Side {
-    /// The C loop that creates a database.
-    CGenerate {
-        /// Path of the database.
-        path: PathBuf,
-        /// Number of rows.
-        rows: u64,
-    },
-    /// litelab's loop that creates a database.
-    Generate {
-        /// Path of the database.
-        path: PathBuf,
-        /// Number of rows.
-        rows: u64,
-    },
-    /// The C loop that verifies a database.
-    CVerify {
-        /// Path of the database.
-        path: PathBuf,
-    },
-    /// litelab's loop that verifies a database.
-    Verify {
-        /// Path of the database.
-        path: PathBuf,
-        /// Number of threads.
-        threads: NonZeroUsize,
-    },
+    CGenerate { path: PathBuf, rows: u64 },
+    Generate { path: PathBuf, rows: u64 },
+    CVerify { path: PathBuf },
+    Verify { path: PathBuf, threads: NonZeroUsize },
 }
 
 /// Stop flag of a side, which is never set.

@@ -7,14 +7,11 @@ use crate::fault::Fault;
 
 /// A value ready to bind.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "SQLite's own words")]
 pub enum Bound<'a> {
-    /// NULL.
     Null,
-    /// An integer.
     Integer(i64),
-    /// A double.
     Real(f64),
-    /// A UTF-8 text.
     Text(&'a str),
 }
 

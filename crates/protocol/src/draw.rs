@@ -17,18 +17,14 @@ pub const CHARS_PER_WORD: u64 = 10;
 
 /// A drawn value whose text stands in a buffer of the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "SQLite's own words")]
 pub enum Drawn {
-    /// SQL NULL.
     Null,
-    /// A 64-bit integer.
     Integer(i64),
-    /// A double.
     Real(f64),
     /// The bytes `from..to` of the buffer.
     Text {
-        /// Offset of the first byte.
         from: usize,
-        /// Offset after the last byte.
         to: usize,
     },
     /// The worker's yielded value at this place, when the statement is executed.

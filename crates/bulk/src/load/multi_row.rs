@@ -42,7 +42,7 @@ mod tests {
         let many = three("INSERT OR REPLACE INTO t(a, b, c) VALUES (?1, -1.5, 'it''s', NULL, ?2) ");
         let expected = "INSERT OR REPLACE INTO t(a, b, c) VALUES (?1, -1.5, 'it''s', NULL, ?2),\
             (?3, -1.5, 'it''s', NULL, ?4),(?5, -1.5, 'it''s', NULL, ?6)";
-        assert_eq!(many.as_deref(), Some(expected));
+        assert_eq!(many.as_deref().map(str::trim_end), Some(expected));
         assert_eq!(
             three("INSERT INTO t VALUES ((?1 - 1) / 2)").as_deref(),
             Some("INSERT INTO t VALUES ((?1 - 1) / 2),((?2 - 1) / 2),((?3 - 1) / 2)")
