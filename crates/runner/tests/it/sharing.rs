@@ -1,102 +1,7 @@
-//! Every sharing, every kind of BEGIN, every kind of database: the counts agree with the rows.
+//! Workers in several processes, and sharing group-commit.
 
 use crate::common::*;
-use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Begin, Database, Executor, Fetch, Operation, Sharing, Source};
-
-const SHARINGS: [Sharing; 7] = [
-    Sharing::OwnConnection,
-    Sharing::OneConnection,
-    Sharing::Pool { connections: 1 },
-    Sharing::Pool { connections: 2 },
-    Sharing::AppLock,
-    Sharing::WriterReaders { readers: 2 },
-    Sharing::GroupCommit { readers: 2 },
-];
-
-fn counts_are_those_of_the_rows(driver: &str) {
-    // Only rusqlite has the layer.
-    let sharings = SHARINGS.iter().filter(|sharing| driver == "rusqlite" || sharing.kind() != "group-commit");
-    for (sharing, executor) in sharings.flat_map(|sharing| EXECUTORS.map(|executor| (*sharing, executor))) {
-        for begin in [Begin::None, Begin::Deferred, Begin::Immediate, Begin::Exclusive] {
-            let (a, b) = (Scratch::new(), Scratch::new());
-            a.fill(100);
-            b.fill(100);
-            let read = vec![select("SELECT * FROM t WHERE id = ?1", &[0], Fetch::All)];
-            let read = transaction("read", begin, vec![uniform("id", 1, 100)], read);
-            let mut roles = vec![role("writer", 3, &[0], count(60)), role("reader", 2, &[1], count(80))];
-            roles[1].first_worker = 3;
-            let mut trial = trial(driver, vec![a.database(), b.database()], vec![insert(begin), read], roles);
-            (trial.sharing, trial.executor) = (sharing, executor);
-            let outcome = run(&trial);
-            let context = format!("{sharing} on {executor} {begin:?}");
-            for scratch in [&a, &b] {
-                assert_eq!(scratch.number("SELECT count(*) FROM t"), 160, "{context}");
-            }
-            let (write, read) = (outcome.operation("writer", "insert"), outcome.operation("reader", "read"));
-            assert_eq!((write.committed, write.rows, write.failed), (120, 120, 0), "{context}");
-            assert_eq!((read.committed, read.rows, read.measured), (160, 160, 160), "{context}");
-            assert_eq!((write.service.count(), read.service.count()), (120, 160), "{context}");
-            let counts = |o: &Operation, timer: &str| o.timers.get(timer).map(Histogram::count);
-            assert_eq!((counts(read, "query"), counts(read, "first_row")), (Some(160), Some(160)), "{context}");
-            assert_eq!((counts(write, "query"), counts(write, "lag")), (None, None), "{context}");
-            let (writers_wait, readers_wait) = match sharing {
-                Sharing::OwnConnection => (None, None),
-                Sharing::AppLock => (Some(120), None),
-                _ => (Some(120), Some(160)),
-            };
-            assert_eq!((counts(write, "wait"), counts(read, "wait")), (writers_wait, readers_wait), "{context}");
-
-            let mut labels: Vec<_> = outcome.ready.connections.iter().map(|c| c.label.as_str()).collect();
-            labels.truncate(labels.len() / 2);
-            let expected: &[&str] = match sharing {
-                Sharing::OwnConnection | Sharing::AppLock => &["writer", "writer", "writer", "reader", "reader"],
-                Sharing::OneConnection => &["shared"],
-                Sharing::Pool { connections: 1 } => &["pool"],
-                Sharing::Pool { .. } => &["pool", "pool"],
-                _ => &["writer", "reader", "reader"],
-            };
-            assert_eq!(labels, expected, "{context}");
-
-            let workers = &outcome.result.workers;
-            let indices: Vec<_> = workers.iter().map(|w| (w.database, w.worker)).collect();
-            let expected: Vec<_> = (0..2).flat_map(|d| (0..5).map(move |w| (d, w))).collect();
-            assert_eq!(indices, expected, "{context}");
-            assert_eq!(workers.iter().map(|w| w.committed).sum::<u64>(), 280, "{context}");
-            for worker in workers {
-                let whole = worker.inside_ns + worker.outside_ns;
-                assert!(worker.inside_ns > 0 && whole <= outcome.result.elapsed_ns, "{context} {worker:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn one_writer_at_a_time_needs_no_busy_handler() {
-    let sharings = [
-        (Sharing::OwnConnection, true),
-        (Sharing::AppLock, false),
-        (Sharing::WriterReaders { readers: 1 }, false),
-        (Sharing::GroupCommit { readers: 1 }, false),
-    ];
-    for ((sharing, meet), executor) in sharings.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
-        let scratch = Scratch::new();
-        let mut write = insert(Begin::Immediate);
-        write.hold_us = 2_000;
-        let mut trial = trial("rusqlite", vec![scratch.database()], vec![write], vec![role("w", 3, &[0], count(30))]);
-        trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
-        // Three at the same time, including workers that block a thread of the runtime.
-        (trial.sharing, trial.executor, trial.runtime_threads) = (sharing, executor, Some(3));
-        tries(|_| {
-            let outcome = run(&trial);
-            let busy = outcome.only().errors.contains_key("SQLITE_BUSY");
-            assert_eq!(outcome.only().failed > 0, busy, "{sharing} on {executor}");
-            assert!(meet || !busy, "{sharing} on {executor}");
-            // On a busy machine one may end before the next begins.
-            timely(busy == meet, format_args!("{sharing} on {executor}: they never met"))
-        });
-    }
-}
+use litelab_protocol::{Begin, Database, Executor, Sharing, Source};
 
 #[test]
 fn processes_share_the_rows_without_a_gap() {
@@ -118,43 +23,6 @@ fn processes_share_the_rows_without_a_gap() {
     assert_eq!(committed, 101);
     let range = "SELECT count(*) * 1000000 + min(id) * 1000 + max(id) FROM t";
     assert_eq!(scratch.number(range), 101_001_101);
-}
-
-fn a_database_in_memory_is_set_up_and_torn_down(driver: &str) {
-    let scratch = Scratch::new();
-    let cases = [
-        (true, Sharing::OwnConnection, 2),
-        (true, Sharing::WriterReaders { readers: 1 }, 2),
-        (false, Sharing::OneConnection, 2),
-    ];
-    for ((shared, sharing, workers), executor) in cases.into_iter().flat_map(|case| EXECUTORS.map(|e| (case, e))) {
-        for journal in ["memory", "off"] {
-            let copy = scratch.path(&format!("{}-{journal}-{executor}.db", sharing.kind()));
-            let database = Database::Memory {
-                shared,
-                name: "m".into(),
-                setup: vec![
-                    "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)".into(),
-                    "INSERT INTO t(a) VALUES (0)".into(),
-                ],
-                teardown: vec![format!("VACUUM INTO '{}'", copy.display())],
-            };
-            let roles = vec![role("w", workers, &[0], count(50))];
-            let mut trial = trial(driver, vec![database], vec![insert(Begin::Immediate)], roles);
-            trial.connection.settings = pragmas(&[("journal_mode", journal)]);
-            trial.connection.read_back = vec!["journal_mode".into()];
-            (trial.sharing, trial.executor) = (sharing, executor);
-            // The table locks of a shared cache do not use the busy handler.
-            (trial.retry.attempts, trial.retry.on) = (100_000, vec!["SQLITE_LOCKED".into(), "SQLITE_BUSY".into()]);
-            (trial.retry.backoff_us, trial.retry.max_backoff_us) = (100, 100);
-            let outcome = run(&trial);
-            assert_eq!(outcome.only().committed, 50);
-            assert_eq!(outcome.ready.connections[0].settings["journal_mode"], journal.into());
-            let rows =
-                rusqlite::Connection::open(copy).and_then(|c| c.query_row("SELECT count(*) FROM t", [], |r| r.get(0)));
-            assert_eq!(rows, Ok(51));
-        }
-    }
 }
 
 #[test]
@@ -206,8 +74,3 @@ fn group_commit_checkpoints_when_the_profile_says() {
     trial.databases = vec![memory];
     assert!(fail(&trial).reason.contains("memory database `m` has no write-ahead log"));
 }
-
-on_each_driver!(
-    counts_are_those_of_the_rows
-    a_database_in_memory_is_set_up_and_torn_down
-);
