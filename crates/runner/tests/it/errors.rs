@@ -1,50 +1,7 @@
-//! Errors by their extended names, retries, rollbacks, and transactions that end empty.
-
-use std::time::Duration;
+//! Errors by their extended names, and rollbacks.
 
 use crate::common::*;
-use litelab_protocol::{Begin, Fetch, Operation, Prepare, Retry, Source, Trial};
-
-fn no_wait(trial: &mut Trial) {
-    trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
-}
-
-/// Holds the write lock for the time `held` from the start of the runner.
-fn run_against_a_lock(scratch: &Scratch, trial: &Trial, held: Duration) -> Outcome {
-    scratch.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-    std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(trial));
-        std::thread::sleep(held);
-        scratch.run("COMMIT");
-        running.join().expect("trial")
-    })
-}
-
-fn a_retry_cures_a_busy_database(driver: &str) {
-    // Held longer with each try: on a busy machine the runner may start when the lock is free again.
-    tries(|tried| {
-        let scratch = Scratch::new();
-        let roles = vec![role("w", 1, &[0], count(1))];
-        let mut trial = trial(driver, vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
-        no_wait(&mut trial);
-        let on = vec!["SQLITE_BUSY".into()];
-        trial.retry = Retry { attempts: 100_000, backoff_us: 100, multiplier: 2.0, max_backoff_us: 2_000, on };
-        let outcome = run_against_a_lock(&scratch, &trial, Duration::from_millis(150 << (2 * tried)));
-        let only = outcome.only();
-        assert_eq!((only.committed, only.failed), (1, 0));
-        assert!(only.errors.keys().all(|code| code == "SQLITE_BUSY"), "{:?}", only.errors);
-        let busy = only.errors.get("SQLITE_BUSY").cloned().unwrap_or_default();
-        assert_eq!(busy.cured, busy.seen);
-        let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.errors).sum();
-        assert_eq!(ticked, busy.seen);
-        assert_eq!(scratch.number("SELECT count(*) FROM t"), 1);
-        timely(busy.seen > 20, format_args!("{busy:?}"))?;
-        // Over all attempts: a pause of 2 ms after each of them, except for the first few.
-        let (longest, paused) = (only.service.max(), (busy.seen - 6) * 2_000_000);
-        assert!(longest.is_some_and(|max| max > paused), "{longest:?} {busy:?}");
-        Ok(())
-    });
-}
+use litelab_protocol::{Begin, Fetch, Operation, Prepare, Retry, Source};
 
 fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     let scratch = Scratch::new();
@@ -129,7 +86,6 @@ fn a_commit_that_fails_after_the_first_row_is_seen(driver: &str) {
 }
 
 on_each_driver!(
-    a_retry_cures_a_busy_database
     a_reader_that_becomes_a_writer_meets_another
     a_failed_transaction_leaves_nothing_behind
     a_commit_that_fails_after_the_first_row_is_seen
