@@ -1,9 +1,9 @@
 //! Compares `litelab generate sqlite3perf` and `litelab verify` with the same loops in C.
 
 use crate::pairs::{self, Comparison, Outcome, Sample, Scratch};
-use crate::yardstick;
+use crate::{SEED, yardstick};
 use anyhow::{Result, ensure};
-use clap::{Args, Subcommand};
+use clap::{Parser, Subcommand};
 use litelab_bulk::{GenerateOptions, VerifyOptions};
 use litelab_model::{Vars, library, resolve};
 use litelab_stats::Schedule;
@@ -14,50 +14,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// Options of the comparison.
-#[derive(Args)]
+#[derive(Parser)]
 pub struct Options {
     /// Rows per database.
     #[arg(long, default_value_t = 10_000_000)]
     rows: u64,
-    /// Rows per batch, at most 10,922.
-    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=10_922))]
-    batch: u64,
     /// Pairs per comparison; an interval takes at least six.
     #[arg(long, default_value_t = 8)]
     pairs: u32,
-    /// Seed of the rows and of the order of the sides.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
 }
 
 /// Work of one side, in a separate process.
 #[derive(Subcommand)]
 pub enum Side {
-    /// The C loop that creates a database.
-    CGenerate(Make),
-    /// litelab's loop that creates a database.
-    Generate(Make),
-    /// The C loop that verifies a database.
-    CVerify {
-        /// Path of the database.
-        path: PathBuf,
-    },
-    /// litelab's loop that verifies a database.
-    Verify {
-        /// Path of the database.
-        path: PathBuf,
-        /// Number of threads.
-        threads: NonZeroUsize,
-    },
-}
-
-/// Parameters of the database.
-#[derive(Args)]
-pub struct Make {
-    path: PathBuf,
-    rows: u64,
-    batch: u64,
-    seed: u64,
+    CGenerate { path: PathBuf, rows: u64 },
+    Generate { path: PathBuf, rows: u64 },
+    CVerify { path: PathBuf },
+    Verify { path: PathBuf, threads: NonZeroUsize },
 }
 
 /// Stop flag of a side, which is never set.
@@ -74,11 +47,11 @@ pub fn options(path: &Path, rows: u64) -> Result<GenerateOptions> {
 /// close.
 pub fn side(side: &Side) -> Result<()> {
     pairs::report(|| match side {
-        Side::CGenerate(make) => yardstick::generate(&make.path, make.rows, make.batch, make.seed).map(|()| make.rows),
-        Side::Generate(make) => {
-            let options = GenerateOptions { batch: make.batch, seed: make.seed, ..options(&make.path, make.rows)? };
-            Ok(litelab_bulk::generate(&options, &mut |_| {}, &NEVER)?.rows)
+        Side::CGenerate { path, rows } => {
+            let GenerateOptions { batch, seed, .. } = options(path, *rows)?;
+            yardstick::generate(path, *rows, batch, seed).map(|()| *rows)
         }
+        Side::Generate { path, rows } => Ok(litelab_bulk::generate(&options(path, *rows)?, &mut |_| {}, &NEVER)?.rows),
         Side::CVerify { path } => right_rows(yardstick::verify(path)?),
         Side::Verify { path, threads } => {
             let options = VerifyOptions { threads: *threads, ..VerifyOptions::new(path) };
@@ -101,13 +74,20 @@ pub fn run(options: &Options) -> Result<bool> {
     // Two threads against one of the C loop: only on a machine that can run two in parallel.
     let two_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= 2);
     let mut verify_two = Comparison::new("verify, 2 threads", 1.6);
-    let generate_order = Schedule::new(options.seed, 2);
-    let verify_order = Schedule::new(options.seed.wrapping_add(1), if two_cores { 3 } else { 2 });
+    let generate_order = Schedule::new(SEED, 2);
+    let verify_order = Schedule::new(SEED + 1, if two_cores { 3 } else { 2 });
 
-    println!("{} rows in batches of {}, SQLite {}", options.rows, options.batch, rusqlite::version());
+    println!("{} rows, SQLite {}", options.rows, rusqlite::version());
     for pair in 0..options.pairs {
         println!("pair {} of {}", pair + 1, options.pairs);
-        let (files, made) = make_pair(options, &scratch, &generate_order.order(pair))?;
+        let folders = [scratch.fresh("c")?, scratch.fresh("litelab")?];
+        let files = folders.each_ref().map(|folder| folder.join("bench.db"));
+        let rows = options.rows.to_string();
+        let made = pairs::in_order(&generate_order.order(pair), |side| {
+            let verb = ["c-generate", "generate"][side];
+            let sample = pairs::trial(&[OsStr::new(verb), files[side].as_os_str(), OsStr::new(&rows)])?;
+            pairs::settle(&folders[side]).map(|()| sample)
+        })?;
         generate.add(made[0], made[1])?;
         if pair == 0 {
             ensure!(same_content(&files[0], &files[1])?, "the two databases hold different rows");
@@ -131,37 +111,15 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(met)
 }
 
-/// Creates two databases and returns their paths and samples, those of C first.
-fn make_pair(options: &Options, scratch: &Scratch, order: &[usize]) -> Result<([PathBuf; 2], [Sample; 2])> {
-    let folders = [scratch.fresh("c")?, scratch.fresh("litelab")?];
-    let files = folders.each_ref().map(|folder| folder.join("bench.db"));
-    let numbers = [options.rows, options.batch, options.seed].map(|number| number.to_string());
-    let mut samples = [None; 2];
-    for &variant in order {
-        let mut arguments = vec![OsStr::new(["c-generate", "generate"][variant]), files[variant].as_os_str()];
-        arguments.extend(numbers.iter().map(OsStr::new));
-        samples[variant] = Some(pairs::trial(&arguments)?);
-        pairs::settle(&folders[variant])?;
-    }
-    Ok((files, all(samples)?))
-}
-
 /// Returns the samples of C, of one thread and of two threads.
 fn verify_all(file: &Path, order: &[usize]) -> Result<Vec<Sample>> {
     let sides: [&[&str]; 3] = [&["c-verify"], &["verify", "1"], &["verify", "2"]];
-    let mut samples = vec![None; order.len()];
-    for &variant in order {
+    pairs::in_order(order, |side| {
         pairs::warm(file)?;
-        let mut arguments = vec![OsStr::new(sides[variant][0]), file.as_os_str()];
-        arguments.extend(sides[variant][1..].iter().map(OsStr::new));
-        samples[variant] = Some(pairs::trial(&arguments)?);
-    }
-    samples.into_iter().map(|sample| sample.ok_or_else(|| anyhow::anyhow!("a side did not run"))).collect()
-}
-
-fn all(samples: [Option<Sample>; 2]) -> Result<[Sample; 2]> {
-    let [Some(yardstick), Some(litelab)] = samples else { anyhow::bail!("a side did not run") };
-    Ok([yardstick, litelab])
+        let mut arguments = vec![OsStr::new(sides[side][0]), file.as_os_str()];
+        arguments.extend(sides[side][1..].iter().map(OsStr::new));
+        pairs::trial(&arguments)
+    })
 }
 
 /// Whether two databases contain the same rows in the same order.

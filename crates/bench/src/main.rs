@@ -42,6 +42,9 @@ enum Bench {
     },
 }
 
+/// Seed of the values, and of the order of the sides.
+const SEED: u64 = 1;
+
 /// The checkout that this program was built from.
 fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
@@ -54,26 +57,11 @@ fn runners(home: &Path) -> anyhow::Result<Runners> {
     Ok(runners)
 }
 
-/// Runs the selected benches. Default: all.
+/// Runs all benches with their defaults.
 fn all() -> anyhow::Result<bool> {
-    #[derive(Parser)]
-    struct Bulk {
-        #[command(flatten)]
-        options: bulk::Options,
-    }
-    #[derive(Parser)]
-    struct Loops {
-        #[command(flatten)]
-        options: runner::Options,
-    }
-    #[derive(Parser)]
-    struct Scripts {
-        #[command(flatten)]
-        options: pgbench::Options,
-    }
-    let bulk = bulk::run(&Bulk::parse_from(["bulk"]).options)?;
-    let loops = runner::run(&Loops::parse_from(["runner"]).options)?;
-    Ok(pgbench::run(&Scripts::parse_from(["pgbench"]).options)? && loops && bulk)
+    let bulk = bulk::run(&bulk::Options::parse_from(["bulk"]))?;
+    let loops = runner::run(&runner::Options::parse_from(["runner"]))?;
+    Ok(pgbench::run(&pgbench::Options::parse_from(["pgbench"]))? && loops && bulk)
 }
 
 fn main() -> ExitCode {

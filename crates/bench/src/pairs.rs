@@ -1,6 +1,11 @@
 //! Pairs of trials, each side in a new process and in random order, and their comparison.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use litelab_engine::Servers;
+use litelab_engine::runner::Runner;
+use litelab_engine::trial::{self, Patience, TrialContext};
+use litelab_model::Variant;
+use litelab_record::outcome::Outcome as TrialOutcome;
 use litelab_stats::{Bounds, Confidence, Estimate, PairedRatio};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -59,6 +64,36 @@ pub fn trial(arguments: &[&OsStr]) -> Result<Sample> {
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{arguments:?} ended with {}: {errors}", output.status);
     serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?} said no sample: {errors}"))
+}
+
+/// Runs sides in this order. Returns their samples by the number of the side.
+pub fn in_order(order: &[usize], mut run: impl FnMut(usize) -> Result<Sample>) -> Result<Vec<Sample>> {
+    let mut samples = order.iter().map(|&side| Ok((side, run(side)?))).collect::<Result<Vec<_>>>()?;
+    samples.sort_by_key(|(side, _)| *side);
+    Ok(samples.into_iter().map(|(_, sample)| sample).collect())
+}
+
+/// Runs one trial in an empty folder.
+pub fn by_runner(
+    runner: &Runner,
+    variant: &Variant,
+    prepared: &Path,
+    servers: Option<&Servers>,
+    folder: &Path,
+) -> Result<Sample> {
+    let directory = std::path::absolute(folder)?;
+    let patience = Patience::default();
+    let mut bench =
+        TrialContext { runner, prepared, servers, directory: &directory, patience, keep_going: &mut || true };
+    match trial::run(variant, "bench", &mut bench).0 {
+        TrialOutcome::Measured(m) => {
+            let failed: u64 = m.result.operations.iter().map(|o| o.failed).sum();
+            ensure!(failed == 0, "{failed} of litelab's transactions failed");
+            let committed = m.result.operations.iter().map(|o| o.committed).sum();
+            Ok(Sample { seconds: m.result.elapsed_ns as f64 / 1e9, cpu_seconds: None, units: committed })
+        }
+        TrialOutcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
+    }
 }
 
 /// A folder for one bench, deleted with its content on drop.

@@ -4,19 +4,17 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
-use litelab_engine::runner::Runner;
-use litelab_engine::trial::{self, Patience, TrialContext};
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
 use litelab_engine::{Runners, Servers, Urls};
 use litelab_model::quantity::Scalar;
 use litelab_model::{Plan, Variant, library, resolve};
-use litelab_record::outcome::Outcome as TrialOutcome;
 use litelab_servers::instance::binaries;
 use litelab_servers::{Admin, Instance, Kind, Url};
 use litelab_stats::Schedule;
 
-use crate::pairs::{Comparison, Outcome, Sample, Scratch};
+use crate::SEED;
+use crate::pairs::{self, Comparison, Outcome, Sample, Scratch};
 
 /// The study whose scenarios are pgbench's scripts, under the same names.
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/pgbench.toml");
@@ -24,19 +22,16 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/pgbench.toml");
 /// Smallest ratio of transactions per second that meets the target.
 const TARGET: f64 = 0.9;
 
+/// Number of clients, and of branches with 100,000 accounts each: with fewer branches than clients, clients of tpcb-like
+/// mostly wait for each other.
+const CLIENTS: u32 = 16;
+
 /// Options of the comparison.
-#[derive(Args)]
+#[derive(Parser)]
 pub struct Options {
     /// Pairs per script; an interval takes at least six.
     #[arg(long, default_value_t = 8)]
     pairs: u32,
-    /// Branches, of 100,000 accounts each; with fewer branches than clients, clients of tpcb-like mostly wait for each
-    /// other.
-    #[arg(long, default_value_t = 16)]
-    scale: u32,
-    /// Number of clients.
-    #[arg(long, default_value_t = 16)]
-    clients: u32,
     /// Threads that the clients share: pgbench's `-j` and the runner's GOMAXPROCS (default: one for pgbench, as many as
     /// processors for Go).
     #[arg(long)]
@@ -44,9 +39,6 @@ pub struct Options {
     /// Seconds per side.
     #[arg(long, default_value_t = 5)]
     seconds: u32,
-    /// Seed of litelab's values and of the order of the sides; pgbench draws its own values.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
     /// Run only these scripts (select-only, tpcb-like).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -71,7 +63,7 @@ pub fn run(options: &Options) -> Result<bool> {
     };
     let folder = std::path::absolute(scratch.path())?;
     // Dropped, and so stopped, before its folder is removed.
-    let instance = Instance::start(Kind::Postgres, &folder.join("postgres"))?;
+    let instance = Instance::start(Kind::Postgres, &folder.join("postgres"), &litelab_servers::Options::default())?;
     let mut plan = plan(options, &runners)?;
     let mut urls = Urls::default();
     urls.add(&format!("postgres={}", instance.url())).map_err(anyhow::Error::msg)?;
@@ -79,11 +71,9 @@ pub fn run(options: &Options) -> Result<bool> {
     servers.provide(&mut plan, None)?;
     let side = Yardstick { program: pgbench, url: Url::parse(instance.url())?, options };
     println!(
-        "{} on {}: scale {}, {} clients{} for {} s, prepared statements, tables made anew for each side",
+        "{} on {}: scale {CLIENTS}, {CLIENTS} clients{} for {} s, prepared statements, tables made anew for each side",
         side.version()?,
         instance.version(),
-        options.scale,
-        options.clients,
         options.threads.map(|threads| format!(" in {threads} threads")).unwrap_or_default(),
         options.seconds
     );
@@ -91,18 +81,16 @@ pub fn run(options: &Options) -> Result<bool> {
     for (index, variant) in plan.variants.iter().enumerate() {
         let script = &plan.scenarios[variant.scenario].name;
         let mut comparison = Comparison::for_a_time(&format!("go/postgres {script}"), TARGET);
-        let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
+        let order = Schedule::new(SEED + index as u64, 2);
         for pair in 0..options.pairs {
-            let mut samples = [None; 2];
-            for side_index in order.order(pair) {
+            let sides = pairs::in_order(&order.order(pair), |side_index| {
                 checkpoint(instance.url())?;
-                samples[side_index] = Some(match side_index {
-                    0 => side.sample(&servers, variant, script)?,
-                    _ => by_runner(runner, variant, &servers, &scratch)?,
-                });
-            }
-            let [Some(pgbench), Some(litelab)] = samples else { bail!("a side did not run") };
-            comparison.add(pgbench, litelab)?;
+                match side_index {
+                    0 => side.sample(&servers, variant, script),
+                    _ => pairs::by_runner(runner, variant, Path::new(""), Some(&servers), &scratch.fresh("litelab")?),
+                }
+            })?;
+            comparison.add(sides[0], sides[1])?;
         }
         met &= comparison.conclude()? != Outcome::Missed;
     }
@@ -126,11 +114,11 @@ fn near(server: &Path, path: &OsStr) -> Result<PathBuf, String> {
 fn plan(options: &Options, runners: &Runners) -> Result<Plan> {
     let (study, text) = library::study(SCRIPTS)?;
     let number = |number: u32| Scalar::Integer(number.into());
-    let vars = [("scale", options.scale), ("clients", options.clients), ("seconds", options.seconds)];
+    let vars = [("scale", CLIENTS), ("clients", CLIENTS), ("seconds", options.seconds)];
     let resolve = resolve::Options {
         only: options.only.clone(),
         vars: vars.map(|(name, value)| (name.to_owned(), number(value))).into_iter().collect(),
-        seed: Some(options.seed),
+        seed: Some(SEED),
         dialects: runners.dialects(),
         ..resolve::Options::default()
     };
@@ -147,27 +135,6 @@ fn plan(options: &Options, runners: &Runners) -> Result<Plan> {
 /// less than `max_wal_size`.
 fn checkpoint(url: &str) -> Result<()> {
     Ok(Admin::connect(url)?.script("public", "CHECKPOINT")?)
-}
-
-fn by_runner(runner: &Runner, variant: &Variant, servers: &Servers, scratch: &Scratch) -> Result<Sample> {
-    let folder = std::path::absolute(scratch.fresh("litelab")?)?;
-    let mut bench = TrialContext {
-        runner,
-        prepared: Path::new(""),
-        servers: Some(servers),
-        directory: &folder,
-        patience: Patience::default(),
-        keep_going: &mut || true,
-    };
-    match trial::run(variant, "bench", &mut bench).0 {
-        TrialOutcome::Measured(m) => {
-            let failed: u64 = m.result.operations.iter().map(|o| o.failed).sum();
-            ensure!(failed == 0, "{failed} of litelab's transactions failed");
-            let committed = m.result.operations.iter().map(|o| o.committed).sum();
-            Ok(Sample { seconds: m.result.elapsed_ns as f64 / 1e9, cpu_seconds: None, units: committed })
-        }
-        TrialOutcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
-    }
 }
 
 /// A run of pgbench.
@@ -190,7 +157,7 @@ impl Yardstick<'_> {
         let schemas = tables.schemas();
         let schema = schemas.first().context("a variant has a database")?;
         let of = self.options;
-        let [clients, threads, seconds] = [of.clients, of.threads.unwrap_or(1), of.seconds].map(|n| n.to_string());
+        let [clients, threads, seconds] = [CLIENTS, of.threads.unwrap_or(1), of.seconds].map(|n| n.to_string());
         let (host, port) = self.url.hosts.first().context("a url has a host")?;
         let mut command = Command::new(&self.program);
         command
@@ -203,7 +170,7 @@ impl Yardstick<'_> {
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "pgbench ended with {}: {errors}", output.status);
         let said = String::from_utf8_lossy(&output.stdout);
-        ensure!(said.contains(&format!("scaling factor: {}\n", of.scale)), "pgbench found other tables: {said}");
+        ensure!(said.contains(&format!("scaling factor: {CLIENTS}\n")), "pgbench found other tables: {said}");
         sample(&said)
     }
 }

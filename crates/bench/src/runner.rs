@@ -5,41 +5,37 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
+use clap::Parser;
 use litelab_engine::compile;
 use litelab_engine::copy_database;
 use litelab_engine::prepare::Prepared;
 use litelab_engine::runner::Runner;
-use litelab_engine::trial::{self, Patience, TrialContext};
 use litelab_model::{Plan, Variant, library, resolve};
 use litelab_protocol::{DriverDescription, Until};
-use litelab_record::outcome::Outcome as TrialOutcome;
 use litelab_stats::Schedule;
 
-use crate::pairs::{Comparison, Outcome, Sample, Scratch};
+use crate::SEED;
+use crate::pairs::{self, Comparison, Outcome, Sample, Scratch};
 
 /// The study whose scenarios are the loops. The name of a scenario is the verb of the hand-written program.
 const LOOPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/loops.toml");
 
 /// Options of the comparison.
-#[derive(Args)]
+#[derive(Parser)]
 pub struct Options {
     /// Runners, or `runner:driver` (default: all that are built and have hand-written loops).
     names: Vec<String>,
     /// Pairs per comparison.
     #[arg(long, default_value_t = 10)]
     pairs: u32,
-    /// Seed of the values and of the order of the sides.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
     /// Run only these loops (insert, batch, read).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Approximate limit in seconds for one side: a driver with a slower loop runs fewer operations. Loops of less than
-    /// a second end before Node has compiled them.
-    #[arg(long, default_value_t = 4.0)]
-    longest: f64,
 }
+
+/// Approximate limit in seconds for one side: a driver with a slower loop runs fewer operations. Loops of less than a
+/// second end before Node has compiled them.
+const LONGEST: f64 = 4.0;
 
 /// Smallest ratio that meets the target, per language. Per transaction, a runner adds two clock reads, a histogram
 /// value, and a counter under a lock; an interpreter needs longer for these.
@@ -52,7 +48,6 @@ fn target(language: &str) -> f64 {
 
 /// Runs all pairs of all runners. Returns `false` if a target was missed.
 pub fn run(options: &Options) -> Result<bool> {
-    ensure!(options.longest > 0.0, "--longest {}: a loop takes some time", options.longest);
     let runners = crate::runners(&crate::home())?;
     let mut chosen = Vec::new();
     for name in &options.names {
@@ -69,8 +64,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let scratch = Scratch::new("runner-")?;
     let folder = std::path::absolute(scratch.fresh("prepared")?)?;
     let (study, text) = library::study(LOOPS)?;
-    let resolve =
-        resolve::Options { only: options.only.clone(), seed: Some(options.seed), ..resolve::Options::default() };
+    let resolve = resolve::Options { only: options.only.clone(), seed: Some(SEED), ..resolve::Options::default() };
     let mut plan = resolve::resolve(&study, &text, &resolve)?;
     compile::compile(&mut plan)?;
     let mut met = true;
@@ -90,14 +84,22 @@ pub fn run(options: &Options) -> Result<bool> {
             for (index, variant) in plan.variants.iter().enumerate() {
                 let title = format!("{name}/{} {}", driver.name, plan.scenarios[variant.scenario].name);
                 let mut comparison = Comparison::new(&title, target(&description.language));
-                let order = Schedule::new(options.seed.wrapping_add(index as u64), 2);
+                let order = Schedule::new(SEED + index as u64, 2);
                 let prepared = Prepared::new(&folder).file(variant, &mut |_, _| {})?;
                 let verb = &plan.scenarios[variant.scenario].name;
                 let mut variant = variant.clone();
                 driver.name.clone_into(&mut variant.trial.driver);
-                shorten(&mut variant, options.longest, runner, verb, &prepared, &scratch)?;
+                shorten(&mut variant, runner, verb, &prepared, &scratch)?;
                 for pair in 0..options.pairs {
-                    let sides = one_pair(runner, verb, &variant, &prepared, &scratch, &order.order(pair))?;
+                    let sides = pairs::in_order(&order.order(pair), |side| {
+                        let folder = std::path::absolute(scratch.fresh(["hand", "litelab"][side])?)?;
+                        let sample = match side {
+                            0 => by_hand(runner, verb, &variant, &prepared, &folder),
+                            _ => pairs::by_runner(runner, &variant, &prepared, None, &folder),
+                        };
+                        std::thread::sleep(Duration::from_millis(100));
+                        sample
+                    })?;
                     comparison.add(sides[0], sides[1])?;
                 }
                 met &= comparison.conclude()? != Outcome::Missed;
@@ -116,16 +118,9 @@ fn has_loops(driver: &DriverDescription, plan: &Plan) -> bool {
     sqlite && plan.variants.iter().all(|variant| driver.executors.contains(&variant.trial.executor))
 }
 
-/// Reduces the operations of a variant to those that the hand-written loop runs in about `longest` seconds, estimated
+/// Reduces the operations of a variant to those that the hand-written loop runs in about [`LONGEST`] seconds, estimated
 /// from a fiftieth of them.
-fn shorten(
-    variant: &mut Variant,
-    longest: f64,
-    runner: &Runner,
-    verb: &str,
-    prepared: &Path,
-    scratch: &Scratch,
-) -> Result<()> {
+fn shorten(variant: &mut Variant, runner: &Runner, verb: &str, prepared: &Path, scratch: &Scratch) -> Result<()> {
     let all = count(variant)?;
     let set = |variant: &mut Variant, count: u64| {
         for role in &mut variant.trial.roles {
@@ -136,35 +131,12 @@ fn shorten(
     let folder = std::path::absolute(scratch.fresh("pilot")?)?;
     let pilot = by_hand(runner, verb, variant, prepared, &folder)?;
     let rate = pilot.units as f64 / pilot.seconds;
-    let fits = ((rate * longest) as u64).clamp(1, all);
+    let fits = ((rate * LONGEST) as u64).clamp(1, all);
     if fits < all {
         println!("  {}/{} {verb}: {fits} operations of {all}", runner.manifest.name, variant.trial.driver);
     }
     set(variant, fits);
     Ok(())
-}
-
-/// Returns the sample of the hand-written loop first and that of the runner second, whatever the order in which they
-/// ran.
-fn one_pair(
-    runner: &Runner,
-    verb: &str,
-    variant: &Variant,
-    prepared: &Path,
-    scratch: &Scratch,
-    order: &[usize],
-) -> Result<[Sample; 2]> {
-    let mut samples = [None; 2];
-    for &side in order {
-        let folder = std::path::absolute(scratch.fresh(["hand", "litelab"][side])?)?;
-        samples[side] = Some(match side {
-            0 => by_hand(runner, verb, variant, prepared, &folder)?,
-            _ => by_runner(runner, variant, prepared, &folder)?,
-        });
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    let [Some(hand), Some(litelab)] = samples else { bail!("a side did not run") };
-    Ok([hand, litelab])
 }
 
 fn count(variant: &Variant) -> Result<u64> {
@@ -190,25 +162,6 @@ fn by_hand(runner: &Runner, verb: &str, variant: &Variant, prepared: &Path, fold
     ensure!(output.status.success(), "{command:?}: {}{}", said, String::from_utf8_lossy(&output.stderr));
     let rate: f64 = said.trim().parse().with_context(|| format!("{command:?} said `{}`", said.trim()))?;
     Ok(Sample { seconds: count as f64 / rate, cpu_seconds: None, units: count })
-}
-
-fn by_runner(runner: &Runner, variant: &Variant, prepared: &Path, folder: &Path) -> Result<Sample> {
-    let mut bench = TrialContext {
-        runner,
-        prepared,
-        servers: None,
-        directory: folder,
-        patience: Patience::default(),
-        keep_going: &mut || true,
-    };
-    let (outcome, _) = trial::run(variant, "bench", &mut bench);
-    match outcome {
-        TrialOutcome::Measured(m) => {
-            let committed = m.result.operations.iter().map(|o| o.committed).sum();
-            Ok(Sample { seconds: m.result.elapsed_ns as f64 / 1e9, cpu_seconds: None, units: committed })
-        }
-        TrialOutcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
-    }
 }
 
 #[cfg(test)]

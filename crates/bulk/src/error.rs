@@ -10,89 +10,45 @@ use crate::load::LoadError;
 /// Reason for which a database was not generated or not verified.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum BulkError {
-    /// An option is out of its range.
     #[error("{0}")]
     Options(String),
 
-    /// The path to generate exists already.
     #[error("{path} exists already; choose another name, or replace it with --force", path = .path.display())]
-    Exists {
-        /// Path given by the caller.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
 
-    /// The path to replace contains something other than an earlier database of the workload.
     #[error("{path} is not replaced: {reason}; choose another name", path = .path.display())]
     NotOurs {
-        /// Path given by the caller.
         path: PathBuf,
         /// Description of the content that is not the workload's.
         reason: String,
     },
 
-    /// The file to verify does not exist.
     #[error("{path} does not exist; make it with `litelab generate sqlite3perf {path} --rows 1M`", path = .path.display())]
-    Missing {
-        /// Path given by the caller.
-        path: PathBuf,
-    },
-
-    /// The file to verify is not an SQLite database.
-    #[error("{path} is not an SQLite database (its header is another one, or it is encrypted)", path = .path.display())]
-    NotADatabase {
-        /// Path given by the caller.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
 
     /// The database cannot be read in its present state.
     #[error(transparent)]
     Source(SourceError),
 
-    /// The database lacks the table or one of its columns.
     #[error("{path} has no {what}; `litelab generate sqlite3perf` makes a database that does", path = .path.display())]
-    NoTable {
-        /// Path given by the caller.
-        path: PathBuf,
-        /// Name of the missing table or column.
-        what: String,
-    },
+    NoTable { path: PathBuf, what: String },
 
-    /// A PRAGMA was set and reads back differently, so the database would not have the requested settings.
     #[error("PRAGMA {name} = {wanted} did not take effect: SQLite reports {found}")]
     Setting {
-        /// Name of the PRAGMA.
         name: String,
-        /// Requested value.
         wanted: String,
         /// Value that SQLite reports; "nothing" if it does not have the PRAGMA.
         found: String,
     },
 
-    /// SQLite refused SQL of the workload.
     #[error("{what}: {error}{}", remedy(.error.code()))]
-    Sql {
-        /// Name of the script that failed.
-        what: &'static str,
-        /// Error of SQLite.
-        error: SqlError,
-    },
+    Sql { what: &'static str, error: SqlError },
 
-    /// Rows of the workload were not inserted.
     #[error("{error}{}", remedy(code(.error)))]
-    Load {
-        /// Error of the loader.
-        error: LoadError,
-    },
+    Load { error: LoadError },
 
-    /// Another process writes to the database so often that the threads get no common snapshot.
-    #[error("{path} is being written to; verify it when nobody writes, or with one thread", path = .path.display())]
-    Changing {
-        /// Path given by the caller.
-        path: PathBuf,
-    },
-
-    /// The caller's flag ended the work.
     #[error("cancelled after {rows} rows")]
     Cancelled {
         /// Number of rows done: committed by a generation, checked by a verification.
@@ -101,30 +57,13 @@ pub enum BulkError {
 
     /// A generation failed after the schema was created; the rows that it committed stay.
     #[error("{cause}; the database holds {rows} rows, all in complete batches")]
-    Stopped {
-        /// Number of rows in the database.
-        rows: u64,
-        /// Error that ended the generation.
-        cause: Box<BulkError>,
-    },
+    Stopped { rows: u64, cause: Box<BulkError> },
 
-    /// SQLite returned an error.
     #[error("{doing}: {}{}", describe(.error), remedy(.error.sqlite_error_code()))]
-    Sqlite {
-        /// Operation that failed.
-        doing: &'static str,
-        /// Error of SQLite.
-        error: rusqlite::Error,
-    },
+    Sqlite { doing: &'static str, error: rusqlite::Error },
 
-    /// The operating system returned an error.
     #[error("{doing}: {error}")]
-    Io {
-        /// Operation that failed.
-        doing: &'static str,
-        /// Error of the operating system.
-        error: std::io::Error,
-    },
+    Io { doing: &'static str, error: std::io::Error },
 }
 
 impl BulkError {
@@ -140,12 +79,12 @@ impl BulkError {
         let of_sql = |error: &SqlError| !matches!(error.code(), Some(CannotOpen | DiskFull | SystemIoFailure));
         match self {
             Self::Options(_) | Self::Exists { .. } | Self::NotOurs { .. } | Self::Missing { .. } => true,
-            Self::NotADatabase { .. } | Self::NoTable { .. } | Self::Setting { .. } => true,
+            Self::NoTable { .. } | Self::Setting { .. } => true,
             Self::Source(error) => error.is_bad_input(),
             Self::Load { error: LoadError::Row { .. } } => true,
             Self::Sql { error, .. } | Self::Load { error: LoadError::Sql { error, .. } } => of_sql(error),
             Self::Stopped { cause, .. } => cause.is_bad_input(),
-            Self::Changing { .. } | Self::Cancelled { .. } | Self::Sqlite { .. } | Self::Io { .. } => false,
+            Self::Cancelled { .. } | Self::Sqlite { .. } | Self::Io { .. } => false,
             Self::Load { error: LoadError::Cancelled } => false,
         }
     }
@@ -161,7 +100,6 @@ impl From<SourceError> for BulkError {
     fn from(error: SourceError) -> Self {
         match error {
             SourceError::Missing(path) => Self::Missing { path },
-            SourceError::NoFile(path) | SourceError::NotADatabase(path) => Self::NotADatabase { path },
             SourceError::Sqlite { error, .. } => Self::Sqlite { doing: "open the database", error },
             other => Self::Source(other),
         }

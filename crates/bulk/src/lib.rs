@@ -44,7 +44,7 @@ pub use generate::{GenerateOptions, GenerateReport, generate};
 pub use load::{LoadError, Rows, load};
 pub use progress::{Phase, Progress};
 pub use verify::hash::sha256_of_8;
-pub use verify::{Mismatch, MismatchKind, VerifyOptions, VerifyReport, verify};
+pub use verify::{Mismatch, VerifyOptions, VerifyReport, verify};
 
 /// Deadline of a schema, of each batch of rows and of `data.then`: far above the time of a database that fits on a
 /// disk, so that SQL that never ends is stopped.

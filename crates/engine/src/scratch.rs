@@ -219,7 +219,7 @@ mod tests {
     #[cfg(feature = "servers")]
     #[test]
     fn a_server_that_nobody_watches_over_ends_before_its_folder_goes() {
-        use litelab_servers::instance::{Up, binaries, up};
+        use litelab_servers::instance::{binaries, up};
         use litelab_servers::{Kind, Options};
         if let Err(e) = binaries::find(Kind::Postgres) {
             println!("skipped: {e}");
@@ -228,9 +228,8 @@ mod tests {
         let directory = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
         let left = directory.path().join(".scratch-4194305-x");
         std::fs::create_dir(&left).unwrap();
-        let Up::Started(state) = up(Kind::Postgres, &left.join("postgres"), &Options::default()).unwrap() else {
-            panic!("it was not started")
-        };
+        let (state, former) = up(Kind::Postgres, &left.join("postgres"), &Options::default()).unwrap();
+        assert_eq!(former, None);
         std::fs::write(left.join(LOCK), "").unwrap();
         remove_stale(directory.path());
         assert!(!left.exists() && !state.nodes[0].lives());

@@ -60,11 +60,13 @@ pub use connections::{Setup, settings_at_end};
 pub use driver::{About, Driver, locked_version};
 pub use fault::Fault;
 pub use library::{Account, GroupCommit, Library, Reply, Request};
-pub use params::{Bound, Slot, Values};
+pub use params::{Bound, Values};
 pub use row::{Column, Row, utf8};
 pub use runtime::waiting;
 pub use session::{AsyncSession, Call, Effect, Open, Session, Settings, refuse_options};
-pub use work::Job;
+pub use work::{Job, prepare_each};
+
+pub use litelab_protocol::draw::Drawn;
 
 /// The `main` of a runner's program; its first argument is the verb.
 pub fn main(runner: &str, drivers: impl IntoIterator<Item = Driver>) -> ExitCode {

@@ -34,16 +34,13 @@ pub trait Row {
 
 /// A column as SQLite stores it. Text is a sequence of bytes whose encoding has not been checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "SQLite's own words")]
 pub enum Column<'a> {
-    /// NULL.
     Null,
-    /// INTEGER.
     Integer(i64),
-    /// REAL.
     Real(f64),
-    /// TEXT; UTF-8 unless the database contains invalid text.
+    /// UTF-8 unless the database contains invalid text.
     Text(&'a [u8]),
-    /// BLOB.
     Blob(&'a [u8]),
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use litelab_protocol::draw::Value;
+use litelab_protocol::draw::{Drawn, Value};
 use litelab_protocol::{Begin, Connection, Database, Prepare, Statement, Transaction};
 
 use crate::clock::Clock;
 use crate::fault::Fault;
-use crate::params::{Slot, Values};
+use crate::params::Values;
 use crate::row::Row;
 
 /// Names and values of PRAGMAs, read on one connection.
@@ -133,7 +133,7 @@ pub struct Call<'a> {
     /// Definition of the statement.
     pub spec: &'a Statement,
     /// Its parameters, in order.
-    pub slots: &'a [Slot],
+    pub slots: &'a [Drawn],
     /// Values of the parameters, with their texts.
     pub values: &'a Values,
     /// Places in [`Effect::yielded`] for the columns of the first row, in order.

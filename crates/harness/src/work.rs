@@ -1,6 +1,6 @@
 //! Work of the client on each fetched row.
 
-use litelab_protocol::Work;
+use litelab_protocol::{Statement, Transaction, Work};
 use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
@@ -39,6 +39,21 @@ impl Job {
         })
     }
 
+    /// As [`Job::new`], for a statement with this number of parameters and these columns, both as compiled.
+    ///
+    /// # Errors
+    /// Also a number of parameters that is not the number of bound values, and fewer columns than yields.
+    pub fn check(spec: &Statement, parameters: usize, columns: &[&str]) -> Result<Self, Fault> {
+        let bound = spec.bind.len() * spec.tuples as usize;
+        if parameters != bound {
+            return Err(Fault::Other(format!("it has {parameters} parameters, and {bound} are bound")));
+        }
+        if columns.len() < spec.yields.len() {
+            return Err(Fault::Other(format!("it has columns {columns:?}, and yields {:?}", spec.yields)));
+        }
+        Self::new(&spec.work, columns)
+    }
+
     /// Does the work on one row of `columns` columns.
     ///
     /// # Errors
@@ -56,6 +71,22 @@ impl Job {
             Self::None | Self::Read => Ok(()),
         }
     }
+}
+
+/// Prepares the statements of the transactions at the indices `used`; the others have none. Errors name the statement.
+///
+/// # Errors
+/// Those of `one`.
+pub fn prepare_each<T>(
+    transactions: &[Transaction],
+    used: &[usize],
+    one: impl Fn(&Statement) -> Result<T, Fault>,
+) -> Result<Vec<Vec<T>>, Fault> {
+    let of = |(index, transaction): (usize, &Transaction)| {
+        let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
+        specs.iter().map(|spec| one(spec).map_err(|fault| fault.during(&spec.sql))).collect()
+    };
+    transactions.iter().enumerate().map(of).collect()
 }
 
 /// Not inlined: the loop stays small, and hashing takes far longer than a call.

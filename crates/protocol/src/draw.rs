@@ -1,9 +1,12 @@
 //! The value of each [`Source`]: the reference for every runner, and the generator of the core's prepared data.
 
+use std::fmt::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use sha2::{Digest, Sha256};
 
-use crate::generator::{Stream, below};
-use crate::transaction::{NowUnit, Param, Source};
+use crate::generator::{GAMMA, Stream, below, mix64};
+use crate::transaction::{NowUnit, Param, Source, Table};
 pub use crate::value::Value;
 
 /// The 64 characters of [`Source::Text`]. Six bits of a word select each character, lowest bits first.
@@ -14,133 +17,247 @@ pub const CHARS_PER_WORD: u64 = 10;
 
 /// A drawn value whose text stands in a buffer of the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "SQLite's own words")]
 pub enum Drawn {
-    /// SQL NULL.
     Null,
-    /// A 64-bit integer.
     Integer(i64),
-    /// A double.
     Real(f64),
     /// The bytes `from..to` of the buffer.
     Text {
-        /// Offset of the first byte.
         from: usize,
-        /// Offset after the last byte.
         to: usize,
     },
+    /// The worker's yielded value at this place, when the statement is executed.
+    Yielded(usize),
 }
 
-/// Generator of the values of one transaction's parameters. [`Source::Yielded`] draws null: the runner binds its value.
+/// Generator of the values of one transaction's parameters.
 #[derive(Debug)]
 pub struct Drawer {
-    params: Vec<(Stream, Param)>,
-    worker: u32,
+    params: Vec<(Stream, Draw)>,
+    reads_clock: bool,
+}
+
+/// [`Source`] with everything resolved that is the same for all rows.
+#[derive(Debug)]
+enum Draw {
+    Fixed(Value),
+    Choice(Vec<Value>),
+    /// The width is a double because the unit draw is multiplied by it.
+    Uniform {
+        low: i64,
+        width: f64,
+    },
+    Table(Table),
+    Sequence {
+        start: i64,
+        step: i64,
+    },
+    Hex {
+        bytes: u32,
+    },
+    Text {
+        chars: u64,
+    },
+    Sha256Of(usize),
+    Now(NowUnit),
+    /// Texts between which the number of the row stands.
+    Format(Vec<String>),
+    Yielded(usize),
+}
+
+impl Draw {
+    fn new(source: &Source, worker: u32, place: &mut impl FnMut(&str) -> usize) -> Self {
+        let scalar = |json| Value::from_json(json).unwrap_or(Value::Null);
+        match source {
+            Source::Value { value } => Self::Fixed(scalar(value)),
+            Source::Choice { values } => Self::Choice(values.iter().map(scalar).collect()),
+            Source::Uniform { low, high } => {
+                Self::Uniform { low: *low, width: high.wrapping_sub(*low).wrapping_add(1) as u64 as f64 }
+            }
+            Source::Table(table) => Self::Table(table.clone()),
+            Source::Sequence { start, step } => Self::Sequence { start: *start, step: *step },
+            Source::Hex { bytes } => Self::Hex { bytes: *bytes },
+            Source::Text { chars } => Self::Text { chars: (*chars).into() },
+            Source::Sha256Of { param } => Self::Sha256Of(*param as usize),
+            Source::Now { unit } => Self::Now(*unit),
+            Source::Worker => Self::Fixed(Value::Integer(worker.into())),
+            Source::Format { template } => {
+                let template = template.replace("{worker}", &worker.to_string());
+                Self::Format(template.split("{row}").map(str::to_owned).collect())
+            }
+            Source::Yielded { name } => Self::Yielded(place(name)),
+        }
+    }
 }
 
 impl Drawer {
     /// A generator for one worker. The stream of each parameter is `transaction.param`.
     #[must_use]
     pub fn new(seed: u64, transaction: &str, params: &[Param], worker: u32) -> Self {
-        let params =
-            params.iter().map(|p| (Stream::new(seed, &format!("{transaction}.{}", p.name)), p.clone())).collect();
-        Self { params, worker }
+        Self::with_yields(seed, transaction, params, worker, |_| 0)
     }
 
-    /// The value of parameter `index` in `row`; null for an index beyond the list.
+    /// As [`Drawer::new`]; `place` returns the place of [`Drawn::Yielded`] for the name of a [`Source::Yielded`].
+    #[must_use]
+    pub fn with_yields(
+        seed: u64,
+        transaction: &str,
+        params: &[Param],
+        worker: u32,
+        mut place: impl FnMut(&str) -> usize,
+    ) -> Self {
+        let stream = |name: &str| Stream::new(seed, &format!("{transaction}.{name}"));
+        let params: Vec<_> =
+            params.iter().map(|p| (stream(&p.name), Draw::new(&p.source, worker, &mut place))).collect();
+        let reads_clock = params.iter().any(|(_, draw)| matches!(draw, Draw::Now(_)));
+        Self { params, reads_clock }
+    }
+
+    /// Time of the wall clock since 1970; zero if no parameter needs it.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        if self.reads_clock { wall() } else { Duration::ZERO }
+    }
+
+    /// The value of parameter `index` in `row`; null for an index beyond the list and for a [`Source::Yielded`], whose
+    /// value the runner binds.
     #[must_use]
     pub fn draw(&self, index: usize, row: u64) -> Value {
         let mut text = String::new();
-        match self.draw_into(index, row, &mut text) {
-            Drawn::Null => Value::Null,
-            Drawn::Integer(integer) => Value::Integer(integer),
-            Drawn::Real(real) => Value::Real(real),
-            Drawn::Text { .. } => Value::Text(text),
+        let drawn = self.draw_into(index, row, self.now(), &mut text);
+        owned(drawn, text)
+    }
+
+    /// As [`Drawer::draw`], for many values: text is appended to `out`, and `now` is the result of [`Drawer::now`], the
+    /// same for values that must agree. Allocates nothing if `out` has room.
+    #[inline(always)]
+    #[must_use]
+    pub fn draw_into(&self, index: usize, row: u64, now: Duration, out: &mut String) -> Drawn {
+        // The two most common sources are inlined; the others take a call.
+        match self.params.get(index) {
+            Some((stream, Draw::Uniform { low, width })) => uniform(stream, row, *low, *width),
+            Some((_, Draw::Sequence { start, step })) => {
+                Drawn::Integer(start.wrapping_add(step.wrapping_mul(row as i64)))
+            }
+            _ => self.other(index, row, now, out),
         }
     }
 
-    /// As [`Drawer::draw`], for many values: text is appended to `out`.
-    #[must_use]
-    pub fn draw_into(&self, index: usize, row: u64, out: &mut String) -> Drawn {
-        let Some((stream, param)) = self.params.get(index) else { return Drawn::Null };
+    #[inline(never)]
+    fn other(&self, index: usize, row: u64, now: Duration, out: &mut String) -> Drawn {
+        let Some((stream, draw)) = self.params.get(index) else { return Drawn::Null };
         let from = out.len();
-        match &param.source {
-            Source::Value { value } => return append(Value::from_json(value), out),
-            Source::Choice { values } => {
+        match draw {
+            Draw::Uniform { .. } | Draw::Sequence { .. } => return self.draw_into(index, row, now, out),
+            Draw::Fixed(value) => return append(value, out),
+            Draw::Choice(values) => {
                 let at = below(stream.word(row), values.len() as u64) as usize;
-                return append(values.get(at).and_then(Value::from_json), out);
+                return values.get(at).map_or(Drawn::Null, |value| append(value, out));
             }
-            Source::Uniform { low, high } => {
-                let width = high.wrapping_sub(*low).wrapping_add(1) as u64;
-                return Drawn::Integer(low.wrapping_add(below(stream.word(row), width) as i64));
-            }
-            Source::Table(table) => {
-                let at = table.cut.partition_point(|&cut| cut <= stream.word(row) >> 11);
+            Draw::Table(table) => {
+                let word = stream.word(row);
+                let at = table.cut.partition_point(|&cut| cut <= word >> 11);
                 let low = table.low.get(at).copied().unwrap_or_default();
                 let width = table.width.get(at).copied().unwrap_or(1);
                 return Drawn::Integer(low.wrapping_add(below(stream.word_at(row, 1), width) as i64));
             }
-            Source::Sequence { start, step } => {
-                return Drawn::Integer(start.wrapping_add(step.wrapping_mul(row as i64)));
+            Draw::Now(unit) => return time(*unit, now, out),
+            Draw::Yielded(place) => return Drawn::Yielded(*place),
+            Draw::Hex { bytes } => random_bytes(stream, row, *bytes, |bytes| push_hex(bytes, out)),
+            Draw::Text { chars } => push_text(stream, row, *chars, out),
+            Draw::Sha256Of(other) => {
+                let digest = self.sha256(*other, index, row, now, out);
+                push_hex(&digest, out);
             }
-            Source::Now { unit } => return append(Some(now(*unit)), out),
-            Source::Worker => return Drawn::Integer(self.worker.into()),
-            Source::Yielded { .. } => return Drawn::Null,
-            Source::Hex { bytes } => random_bytes(stream, row, *bytes, |bytes| push_hex(bytes, out)),
-            Source::Text { chars } => push_text(stream, row, *chars, out),
-            Source::Sha256Of { param } => push_hex(&self.sha256(*param as usize, index, row), out),
-            Source::Format { template } => {
-                out.push_str(&template.replace("{row}", &row.to_string()).replace("{worker}", &self.worker.to_string()))
+            Draw::Format(literals) => {
+                for (i, literal) in literals.iter().enumerate() {
+                    if i > 0 {
+                        // Writing to a String cannot fail.
+                        let _written = write!(out, "{row}");
+                    }
+                    out.push_str(literal);
+                }
             }
         }
         Drawn::Text { from, to: out.len() }
     }
 
     /// SHA-256 for [`Source::Sha256Of`]. `of` guards against a parameter that refers to itself or a later one.
-    fn sha256(&self, index: usize, of: usize, row: u64) -> [u8; 32] {
+    fn sha256(&self, index: usize, of: usize, row: u64, now: Duration, out: &mut String) -> [u8; 32] {
         let mut hash = Sha256::new();
         match self.params.get(index) {
-            Some((stream, Param { source: Source::Hex { bytes }, .. })) => {
-                random_bytes(stream, row, *bytes, |bytes| hash.update(bytes));
+            Some((stream, Draw::Hex { bytes })) => random_bytes(stream, row, *bytes, |bytes| hash.update(bytes)),
+            Some(_) if index < of => {
+                let mark = out.len();
+                match self.draw_into(index, row, now, out) {
+                    Drawn::Null | Drawn::Yielded(_) => {}
+                    Drawn::Integer(i) => hash.update(i.to_string()),
+                    Drawn::Real(r) => hash.update(r.to_string()),
+                    Drawn::Text { from, to } => hash.update(&out[from..to]),
+                }
+                out.truncate(mark);
             }
-            Some(_) if index < of => match self.draw(index, row) {
-                Value::Null => {}
-                Value::Integer(i) => hash.update(i.to_string()),
-                Value::Real(r) => hash.update(r.to_string()),
-                Value::Text(s) => hash.update(s),
-            },
             _ => {}
         }
         hash.finalize().into()
     }
 }
 
-/// Appends the text of a value.
-fn append(value: Option<Value>, out: &mut String) -> Drawn {
-    match value {
-        None | Some(Value::Null) => Drawn::Null,
-        Some(Value::Integer(integer)) => Drawn::Integer(integer),
-        Some(Value::Real(real)) => Drawn::Real(real),
-        Some(Value::Text(text)) => {
-            let from = out.len();
-            out.push_str(&text);
-            Drawn::Text { from, to: out.len() }
-        }
+/// The value of a parameter whose text is all of `text`.
+fn owned(drawn: Drawn, text: String) -> Value {
+    match drawn {
+        Drawn::Null | Drawn::Yielded(_) => Value::Null,
+        Drawn::Integer(integer) => Value::Integer(integer),
+        Drawn::Real(real) => Value::Real(real),
+        Drawn::Text { .. } => Value::Text(text),
     }
+}
+
+/// Appends the text of a value.
+fn append(value: &Value, out: &mut String) -> Drawn {
+    match value {
+        Value::Null => Drawn::Null,
+        Value::Integer(integer) => Drawn::Integer(*integer),
+        Value::Real(real) => Drawn::Real(*real),
+        Value::Text(text) => push(text, out),
+    }
+}
+
+fn push(text: &str, out: &mut String) -> Drawn {
+    let from = out.len();
+    out.push_str(text);
+    Drawn::Text { from, to: out.len() }
+}
+
+/// [`below`] with signed integers, which the processor converts in one instruction: no value here has its upper bit
+/// set.
+#[inline(always)]
+fn uniform(stream: &Stream, row: u64, low: i64, width: f64) -> Drawn {
+    const SCALE: f64 = 1.0 / (1_u64 << 53) as f64;
+    let unit = (stream.word(row) >> 11) as i64 as f64 * SCALE;
+    Drawn::Integer(low.wrapping_add((unit * width) as i64))
 }
 
 /// The bytes in order, up to eight at a time.
 fn random_bytes(stream: &Stream, row: u64, count: u32, mut each: impl FnMut(&[u8])) {
+    let first = stream.word(row);
+    let mut word = first;
     for (index, left) in (0..count).step_by(8).map(|at| count - at).enumerate() {
-        each(&stream.word_at(row, index as u64).to_be_bytes()[..left.min(8) as usize]);
+        if index > 0 {
+            word = mix64(first.wrapping_add((index as u64).wrapping_mul(GAMMA)));
+        }
+        each(&word.to_be_bytes()[..left.min(8) as usize]);
     }
 }
 
-fn push_text(stream: &Stream, row: u64, chars: u32, out: &mut String) {
-    out.reserve(chars as usize);
-    let mut word = 0;
-    for i in 0..u64::from(chars) {
-        if i % CHARS_PER_WORD == 0 {
-            word = stream.word_at(row, i / CHARS_PER_WORD);
+fn push_text(stream: &Stream, row: u64, chars: u64, out: &mut String) {
+    let first = stream.word(row);
+    let mut word = first;
+    for i in 0..chars {
+        if i > 0 && i % CHARS_PER_WORD == 0 {
+            word = mix64(first.wrapping_add((i / CHARS_PER_WORD).wrapping_mul(GAMMA)));
         }
         out.push(char::from(ALPHABET[(word & 63) as usize]));
         word >>= 6;
@@ -170,12 +287,22 @@ fn push_hex(bytes: &[u8], out: &mut String) {
 /// The current wall-clock time in the given form.
 #[must_use]
 pub fn now(unit: NowUnit) -> Value {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let mut text = String::new();
+    let drawn = time(unit, wall(), &mut text);
+    owned(drawn, text)
+}
+
+fn wall() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// A time since 1970 in the given form.
+fn time(unit: NowUnit, since: Duration, out: &mut String) -> Drawn {
     match unit {
-        NowUnit::S => Value::Integer(since.as_secs() as i64),
-        NowUnit::Ms => Value::Integer(since.as_millis() as i64),
-        NowUnit::Us => Value::Integer(since.as_micros() as i64),
-        NowUnit::Iso => Value::Text(iso(since.as_secs() as i64, since.subsec_millis())),
+        NowUnit::S => Drawn::Integer(since.as_secs() as i64),
+        NowUnit::Ms => Drawn::Integer(since.as_millis() as i64),
+        NowUnit::Us => Drawn::Integer(since.as_micros() as i64),
+        NowUnit::Iso => push(&iso(since.as_secs() as i64, since.subsec_millis()), out),
     }
 }
 

@@ -6,7 +6,7 @@ use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use litelab_harness::rusqlite::{connect, fault, run};
-use litelab_harness::{Call, Effect, Fault, Job, Open, Session, refuse_options};
+use litelab_harness::{Call, Effect, Fault, Job, Open, Session, prepare_each, refuse_options};
 use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction, Value};
 use rusqlite::{Connection, Statement};
 
@@ -55,15 +55,8 @@ impl Rusqlite {
 
     fn check(&self, spec: &litelab_protocol::Statement, mode: Prepare) -> Result<Prepared, Fault> {
         let statement = self.connection().prepare(&spec.sql).map_err(fault)?;
-        let (wanted, given) = (statement.parameter_count(), spec.bind.len() * spec.tuples as usize);
-        if wanted != given {
-            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
-        }
         let names: Vec<&str> = statement.column_names().collect();
-        if names.len() < spec.yields.len() {
-            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
-        }
-        let job = Job::new(&spec.work, &names)?;
+        let job = Job::check(spec, statement.parameter_count(), &names)?;
         let columns = names.len();
         Ok(Prepared { columns, job, statement: (mode == Prepare::Once).then_some(statement) })
     }
@@ -91,12 +84,7 @@ impl Session for Rusqlite {
     }
 
     fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
-        self.statements = (transactions.iter().enumerate())
-            .map(|(index, transaction)| {
-                let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
-                specs.iter().map(|spec| self.check(spec, mode).map_err(|fault| fault.during(&spec.sql))).collect()
-            })
-            .collect::<Result<_, _>>()?;
+        self.statements = prepare_each(transactions, used, |spec| self.check(spec, mode))?;
         if mode == Prepare::Once {
             let prepare = |sql| self.connection().prepare(sql).map_err(fault);
             self.brackets = Some([
@@ -167,8 +155,9 @@ impl Session for Rusqlite {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use litelab_harness::testing::{select, transaction};
     use litelab_harness::{Clock, Values};
-    use litelab_protocol::{Fetch, Work};
+    use litelab_protocol::Fetch;
     use rusqlite::ffi;
 
     /// Bytes of the statements prepared on the connection: <https://sqlite.org/c3ref/c_dbstatus_options.html>.
@@ -187,20 +176,8 @@ pub mod tests {
 
     /// Checks whether a driver keeps statements, by their memory after one was executed.
     pub fn kept_or_not<S: Open>(handle: fn(&S) -> *mut ffi::sqlite3) {
-        let spec = litelab_protocol::Statement {
-            sql: "SELECT 1 WHERE 1 = 0 OR 2".into(),
-            bind: vec![],
-            tuples: 1,
-            repeat: 1,
-            fetch: Fetch::All,
-            work: Work::Read,
-            yields: vec![],
-            required: false,
-            hold_us: 0,
-        };
-        let (name, begin, statements) = ("t".into(), Begin::None, vec![spec.clone()]);
-        let transaction =
-            Transaction { name, begin, writes: false, hold_us: 0, timed_rows: true, params: vec![], statements };
+        let spec = select("SELECT 1 WHERE 1 = 0 OR 2", &[], Fetch::All);
+        let transaction = transaction("t", Begin::None, vec![], vec![spec.clone()]);
         let memory = Database::Memory { shared: false, name: "m".into(), setup: vec![], teardown: vec![] };
         for (mode, kept) in [(Prepare::Once, true), (Prepare::Each, false)] {
             let mut session = S::open(&memory, &Settings::default()).expect("open");

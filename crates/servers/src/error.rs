@@ -1,21 +1,20 @@
 //! Errors of servers. Each message is one line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Kind;
 
 /// An error while a server is started, connected to, or queried. Each message is one line.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ServersError {
     /// An invalid URL, or one of an unsupported server. The message never contains the password.
     #[error("url `{url}`: {why}")]
     Url {
         /// The URL, without its password.
         url: String,
-        /// The error, and the valid forms.
         why: String,
     },
-    /// No host of a URL answered in time.
     #[error("no server answers at {hosts}: {why}; is it running? (`litelab servers status`)")]
     Unreachable {
         /// `host:port`, separated by commas.
@@ -23,65 +22,38 @@ pub enum ServersError {
         /// Error of the operating system or the driver for the last host.
         why: String,
     },
-    /// The server rejected the user, the password, or the access to the database.
     #[error("{host} refuses the connection: {why}; check user, password and database in the url")]
     Refused {
         /// `host:port`.
         host: String,
-        /// Message of the server.
         why: String,
     },
-    /// The server has reached its limit of connections.
     #[error("{host} has no connection left: {why}; raise its max_connections, or use fewer workers")]
     TooManyConnections {
         /// `host:port`.
         host: String,
-        /// Message of the server.
         why: String,
     },
-    /// A schema of this name exists already.
     #[error("schema `{0}` exists already; litelab only uses one that it made itself: drop it, or rename it")]
     SchemaExists(String),
-    /// The server rejected a statement.
     #[error("{message} ({name})")]
     Sql {
         /// PostgreSQL's SQLSTATE, or MySQL's error number.
         name: String,
-        /// The server's message, in one line.
         message: String,
     },
-    /// The connection ended during a request.
     #[error("the connection to the server is lost: {0}")]
     Lost(String),
     /// The server's response has an unexpected form.
     #[error("{0}")]
     Answer(String),
-    /// The programs of a server are not installed.
     #[error("{kind} is not installed ({missing} not found): apt-get install {}", crate::instance::binaries::packages(*kind))]
-    Missing {
-        /// Kind of the server.
-        kind: Kind,
-        /// Name of the missing program.
-        missing: String,
-    },
+    Missing { kind: Kind, missing: String },
     /// A folder that litelab did not create, or that the server's user cannot use.
     #[error("{}: {why}", path.display())]
-    Folder {
-        /// Path of the folder.
-        path: PathBuf,
-        /// The error, and its remedy.
-        why: String,
-    },
-    /// A file operation failed.
+    Folder { path: PathBuf, why: String },
     #[error("{}: cannot {what}: {source}", path.display())]
-    Io {
-        /// The operation.
-        what: &'static str,
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: std::io::Error,
-    },
+    Io { what: &'static str, path: PathBuf, source: std::io::Error },
     /// A server did not start or did not stop.
     #[error("{0}")]
     Failed(String),
@@ -91,6 +63,12 @@ pub enum ServersError {
 }
 
 impl ServersError {
+    /// Returns a closure for `map_err`.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl Fn(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { what, path: path.clone(), source }
+    }
+
     /// Whether the user must change the input: a URL, a folder, or the installed packages.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Confidence levels of intervals.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::StatsError;
 
@@ -8,8 +8,7 @@ use crate::StatsError;
 ///
 /// From 0.5 to 1 − 10⁻⁹. Below this range an interval is more likely wrong than right; above it no practical number of
 /// rounds is sufficient.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 pub struct Confidence(f64);
 
 const HIGHEST: f64 = 1.0 - 1e-9;
@@ -74,20 +73,6 @@ impl Default for Confidence {
     }
 }
 
-impl TryFrom<f64> for Confidence {
-    type Error = StatsError;
-
-    fn try_from(level: f64) -> Result<Self, StatsError> {
-        Self::new(level)
-    }
-}
-
-impl From<Confidence> for f64 {
-    fn from(confidence: Confidence) -> f64 {
-        confidence.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,11 +92,5 @@ mod tests {
         assert_eq!(Confidence::P95.shared_by(1).unwrap(), Confidence::P95);
         assert!(Confidence::P95.shared_by(0).is_err());
         assert!(Confidence::P95.shared_by(usize::MAX).is_err());
-    }
-
-    #[test]
-    fn a_bad_level_does_not_deserialise() {
-        assert!(serde_json::from_str::<Confidence>("0.95").is_ok());
-        assert!(serde_json::from_str::<Confidence>("95").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Crossovers: the level from which one variant leads another.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::paired::{critical, minimum_rounds, walsh_averages};
 use crate::quantile::median_of_sorted;
@@ -15,7 +15,7 @@ const HALVINGS: u32 = 40;
 const ROUNDS_LIMIT: usize = 200;
 
 /// A position on the scale of measured levels.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrossoverPosition {
     /// At or below the first level; nothing was measured below it.
@@ -27,7 +27,7 @@ pub enum CrossoverPosition {
 }
 
 /// Precision of a position.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// The position is not before `from` and not after `to`.
@@ -59,7 +59,7 @@ pub enum Reach {
 ///
 /// **Assumes** what a paired ratio assumes, and a straight curve between two levels: the interval does not reflect what
 /// was not measured.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Crossover {
     /// Position from which the other variant stays ahead: [`CrossoverPosition::BeyondLast`] if it is not ahead at the
     /// last level, [`CrossoverPosition::UpToFirst`] if it is ahead at all levels.
@@ -218,19 +218,18 @@ mod tests {
     }
 
     #[test]
-    fn ahead_everywhere_and_ahead_nowhere_are_said() {
-        let everywhere = of(&[0.5, 0.7, 0.9], 0.1, Better::Higher);
-        let Reach::Between { from, to, .. } = everywhere.reach else { panic!("{everywhere:?}") };
-        assert_eq!(
-            (everywhere.at, from, to),
-            (CrossoverPosition::UpToFirst, CrossoverPosition::UpToFirst, CrossoverPosition::UpToFirst)
-        );
-        let nowhere = of(&[-0.9, -0.7, -0.5], 0.1, Better::Higher);
-        let Reach::Between { from, to, .. } = nowhere.reach else { panic!("{nowhere:?}") };
-        assert_eq!(
-            (nowhere.at, from, to),
-            (CrossoverPosition::BeyondLast, CrossoverPosition::BeyondLast, CrossoverPosition::BeyondLast)
-        );
+    fn open_ends_are_said() {
+        use CrossoverPosition::{BeyondLast, UpToFirst};
+        for (curve, spread, expected) in [
+            ([0.5, 0.7, 0.9], 0.1, [UpToFirst, UpToFirst, UpToFirst]),
+            ([-0.9, -0.7, -0.5], 0.1, [BeyondLast, BeyondLast, BeyondLast]),
+            // The lead is smaller than the scatter of the rounds: it can begin at any level, or not exist.
+            ([0.02, 0.02, 0.02], 0.5, [UpToFirst, UpToFirst, BeyondLast]),
+        ] {
+            let found = of(&curve, spread, Better::Higher);
+            let Reach::Between { from, to, .. } = found.reach else { panic!("{found:?}") };
+            assert_eq!([found.at, from, to], expected, "{curve:?}");
+        }
     }
 
     #[test]
@@ -248,17 +247,6 @@ mod tests {
         assert!((at(found.at) - 32.0_f64.sqrt()).abs() < 1e-6, "{found:?}");
         let lost = of(&[-0.5, 0.5, 0.5, -0.5], 0.1, Better::Higher);
         assert_eq!(lost.at, CrossoverPosition::BeyondLast, "a lead that is lost again is none");
-    }
-
-    #[test]
-    fn what_was_not_shown_is_left_open() {
-        // The lead is smaller than the scatter of the rounds: it can begin at any level, or not exist.
-        let found = of(&[0.02, 0.02, 0.02], 0.5, Better::Higher);
-        let Reach::Between { from, to, .. } = found.reach else { panic!("{found:?}") };
-        assert_eq!(
-            (found.at, from, to),
-            (CrossoverPosition::UpToFirst, CrossoverPosition::UpToFirst, CrossoverPosition::BeyondLast)
-        );
     }
 
     #[test]

@@ -17,7 +17,6 @@
 //! | how many more rounds are needed, and what effect can a given number detect? | [`Planner`] |
 //! | how often does this host show false differences? | [`Aa`], [`proportion`] |
 //! | in which order do variants run? | [`Schedule`] |
-//! | are the measured numbers consistent? | [`LittlesLaw`] |
 //! | from which level on does one variant lead another? | [`Crossover`] |
 //! | does throughput scale? | [`Usl`] |
 //! | how often does a rare event happen? | [`Events`] |
@@ -45,7 +44,6 @@ mod error;
 mod estimate;
 mod events;
 mod holm;
-mod little;
 mod median;
 mod null;
 mod paired;
@@ -68,9 +66,7 @@ pub use error::StatsError;
 pub use estimate::{Bounds, Estimate, Interval};
 pub use events::{Counted, Events};
 pub use holm::holm;
-pub use little::{LittleOutcome, LittlesLaw};
 pub use median::median;
-pub use null::Method;
 pub use paired::{PairedRatio, minimum_rounds};
 pub use planner::Planner;
 pub use proportion::proportion;

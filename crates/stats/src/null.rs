@@ -4,7 +4,6 @@
 //! time. The limit is set by the precision of doubles, not by the computing time: 2⁵⁰ sign patterns and C(50, 25) ≈
 //! 1.3·10¹⁴ splits are still integers below 2⁵³.
 
-use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::Confidence;
@@ -14,18 +13,6 @@ pub(crate) const EXACT_LIMIT: usize = 50;
 
 /// Tolerance by which a tail that equals α/2 in exact arithmetic still counts as equal after rounding.
 const ROUNDING: f64 = 1e-12;
-
-/// Method by which a p-value or a coverage was computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// The complete null distribution of the observed ranks.
-    Exact,
-    /// The normal approximation with continuity correction (more than 50 observations).
-    Normal,
-    /// A random sample of the null distribution, drawn with a constant seed.
-    Sampled,
-}
 
 /// The probability of each value 0, 1, 2, … of a statistic.
 pub(crate) struct NullDistribution {

@@ -1,8 +1,8 @@
 //! Comparison of two variants within rounds.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::null::{self, EXACT_LIMIT, Method, NullDistribution};
+use crate::null::{self, EXACT_LIMIT, NullDistribution};
 use crate::quantile::median_of_sorted;
 use crate::ranks::Midranks;
 use crate::sample::{self, PAIRWISE_LIMIT};
@@ -16,14 +16,12 @@ use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, Spread, Sta
 ///
 /// Assumes independent rounds and differences symmetric about the true log-ratio; a random order of the variants within
 /// a round guarantees the symmetry if the variants do not differ. It makes no other assumption about the distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PairedRatio {
     /// B/A. 1 means no difference; `n` counts rounds.
     pub ratio: Estimate,
     /// Two-sided p-value of the signed-rank test that the ratio is 1.
     pub p_value: f64,
-    /// Method of the p-value and the coverage.
-    pub method: Method,
     /// Spread of d between rounds; `None` for a single round.
     pub spread: Option<Spread>,
 }
@@ -59,10 +57,9 @@ impl PairedRatio {
             )?),
             None => Bounds::NeedsAtLeast(minimum_rounds(confidence)),
         };
-        let (p_value, method) = signed_rank_test(&d);
         let centre = median_of_sorted(&walsh);
         let ratio = Estimate { value: sample::ratio(centre)?, n, bounds };
-        Ok(Self { ratio, p_value, method, spread: Spread::of(&d, centre) })
+        Ok(Self { ratio, p_value: signed_rank_test(&d), spread: Spread::of(&d, centre) })
     }
 
     /// Whether B is faster or slower than A. The planner must have the confidence level of the interval.
@@ -104,7 +101,8 @@ pub(crate) fn critical(n: usize, confidence: Confidence) -> Option<(usize, f64)>
     }
 }
 
-fn signed_rank_test(d: &[f64]) -> (f64, Method) {
+/// Two-sided p-value.
+fn signed_rank_test(d: &[f64]) -> f64 {
     let sizes: Vec<f64> = d.iter().map(|x| x.abs()).collect();
     let ranks = Midranks::of(&sizes).doubled;
     let (moving, positive): (Vec<u32>, Vec<bool>) =
@@ -112,14 +110,12 @@ fn signed_rank_test(d: &[f64]) -> (f64, Method) {
     let t: usize =
         moving.iter().zip(&positive).filter(|&(_, &positive)| positive).map(|(&rank, _)| rank as usize).sum();
     if d.len() <= EXACT_LIMIT {
-        let p = NullDistribution::signed_rank(&moving).two_sided(t);
-        (p, Method::Exact)
+        NullDistribution::signed_rank(&moving).two_sided(t)
     } else {
         // In doubled ranks, T is a sum of independent coin tosses worth r each.
         let mean = moving.iter().map(|&r| f64::from(r)).sum::<f64>() / 2.0;
         let variance = moving.iter().map(|&r| f64::from(r).powi(2)).sum::<f64>() / 4.0;
-        let p = null::normal_two_sided(t as f64, mean, variance, 2.0);
-        (p, Method::Normal)
+        null::normal_two_sided(t as f64, mean, variance, 2.0)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Comparison of two runs without common rounds.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::null::{self, EXACT_LIMIT, Method, NullDistribution};
+use crate::null::{self, EXACT_LIMIT, NullDistribution};
 use crate::quantile::median_of_sorted;
 use crate::ranks::Midranks;
 use crate::sample::{self, PAIRWISE_LIMIT};
@@ -18,18 +18,12 @@ use crate::{Better, Bounds, Confidence, Estimate, Interval, Planner, StatsError,
 /// not account for it: on a noisy machine, identical configurations compared this way "differ" far more often than the
 /// level states. Any report of this type must mention this. Prefer [`PairedRatio`](crate::PairedRatio) whenever both
 /// variants can run in rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct UnpairedRatio {
     /// B/A. 1 means no difference; `n` and [`Bounds::NeedsAtLeast`] count trials of the smaller run.
     pub ratio: Estimate,
-    /// Number of trials in run A.
-    pub n_a: usize,
-    /// Number of trials in run B.
-    pub n_b: usize,
     /// Two-sided p-value of the Mann-Whitney test that the ratio is 1.
     pub p_value: f64,
-    /// Method of the p-value and the coverage.
-    pub method: Method,
 }
 
 impl UnpairedRatio {
@@ -58,14 +52,8 @@ impl UnpairedRatio {
             )?),
             None => Bounds::NeedsAtLeast(minimum_trials(confidence)),
         };
-        let (p_value, method) = rank_sum_test(a, b);
-        Ok(Self {
-            ratio: Estimate { value: sample::ratio(median_of_sorted(&shifts))?, n: n_a.min(n_b), bounds },
-            n_a,
-            n_b,
-            p_value,
-            method,
-        })
+        let ratio = Estimate { value: sample::ratio(median_of_sorted(&shifts))?, n: n_a.min(n_b), bounds };
+        Ok(Self { ratio, p_value: rank_sum_test(a, b) })
     }
 
     /// Whether B is faster or slower than A, drift included. The needed rounds are additional trials in each run, which
@@ -109,21 +97,20 @@ fn choose(n: usize, k: usize) -> f64 {
     (1..=k).map(|i| (n - k + i) as f64 / i as f64).product()
 }
 
-fn rank_sum_test(a: &[f64], b: &[f64]) -> (f64, Method) {
+/// Two-sided p-value.
+fn rank_sum_test(a: &[f64], b: &[f64]) -> f64 {
     let pooled: Vec<f64> = b.iter().chain(a).copied().collect();
     let ranks = Midranks::of(&pooled);
     let sum_b: usize = ranks.doubled[..b.len()].iter().map(|&r| r as usize).sum();
     if pooled.len() <= EXACT_LIMIT {
-        let null = NullDistribution::rank_sum(&ranks.doubled, b.len());
-        (null.two_sided(sum_b), Method::Exact)
+        NullDistribution::rank_sum(&ranks.doubled, b.len()).two_sided(sum_b)
     } else {
         let (n_a, n_b, n) = (a.len() as f64, b.len() as f64, pooled.len() as f64);
         // In doubled ranks, which gives 4 times the textbook variance.
         let mean = n_b * (n + 1.0);
         let ties = ranks.tie_correction() / (n * (n - 1.0));
         let variance = n_a * n_b / 3.0 * (n + 1.0 - ties);
-        let p = null::normal_two_sided(sum_b as f64, mean, variance, 2.0);
-        (p, Method::Normal)
+        null::normal_two_sided(sum_b as f64, mean, variance, 2.0)
     }
 }
 

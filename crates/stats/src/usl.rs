@@ -15,6 +15,7 @@ const REPLICATES: usize = 400;
 const FOR_INTERVAL: usize = 6;
 const PARAMETERS: usize = 3;
 const ITERATIONS: usize = 200;
+const HALVINGS: i32 = 60;
 const LIMIT: usize = 10_000;
 
 /// Throughput of one trial at a level of concurrency.
@@ -149,44 +150,31 @@ impl Curve {
             .fold(none, |best, next| if next.error < best.error { next } else { best })
     }
 
-    /// Levenberg and Marquardt's damped Gauss-Newton method from `start`. `None` without convergence after 200 steps.
+    /// Gauss and Newton's method from `start`; a step is halved until it improves the fit. `None` without convergence
+    /// after 200 steps.
     fn descend(n: &[f64], log_x: &[f64], start: Self) -> Option<Self> {
         let mut best = start;
-        let mut damping = 1e-3;
         for _ in 0..ITERATIONS {
-            let Some((step_sigma, step_kappa)) = best.step(n, log_x, damping) else {
-                damping *= 10.0;
-                if damping > 1e12 {
-                    return Some(best);
-                }
-                continue;
+            let (by_sigma, by_kappa) = best.step(n, log_x)?;
+            let part = |halvings: i32| {
+                let share = 0.5_f64.powi(halvings);
+                Self::at(n, log_x, best.sigma + share * by_sigma, best.kappa + share * by_kappa)
             };
-            let (sigma, kappa) = (best.sigma + step_sigma, best.kappa + step_kappa);
-            match Self::at(n, log_x, sigma, kappa) {
-                Some(next) if next.error <= best.error => {
-                    let settled = step_sigma.abs() <= 1e-12 * (1.0 + sigma.abs())
-                        && step_kappa.abs() <= 1e-12 * (1e-6 + kappa.abs());
-                    let stuck = best.error - next.error <= 1e-15 * best.error;
-                    best = next;
-                    if settled || stuck {
-                        return Some(best);
-                    }
-                    damping = (damping / 10.0).max(1e-12);
-                }
-                _ => {
-                    damping *= 10.0;
-                    // No direction improves the fit: this is the minimum within the precision of doubles.
-                    if damping > 1e12 {
-                        return Some(best);
-                    }
-                }
+            let Some(next) = (0..HALVINGS).filter_map(part).find(|next| next.error <= best.error) else {
+                // No direction improves the fit: this is the minimum within the precision of doubles.
+                return Some(best);
+            };
+            let stuck = best.error - next.error <= 1e-15 * best.error;
+            best = next;
+            if stuck {
+                return Some(best);
             }
         }
         None
     }
 
-    /// The damped step in σ and κ from the normal equations.
-    fn step(&self, n: &[f64], log_x: &[f64], damping: f64) -> Option<(f64, f64)> {
+    /// The step in σ and κ from the normal equations.
+    fn step(&self, n: &[f64], log_x: &[f64]) -> Option<(f64, f64)> {
         let residuals: Vec<f64> =
             offsets(n, log_x, self.sigma, self.kappa)?.iter().map(|offset| offset - self.log_lambda).collect();
         // Derivatives of the residuals, minus their means, because λ adapts to σ and κ.
@@ -197,9 +185,7 @@ impl Curve {
         };
         let by_sigma = slope(|n| n - 1.0);
         let by_kappa = slope(|n| n * (n - 1.0));
-        let ss = dot(&by_sigma, &by_sigma) * (1.0 + damping);
-        let kk = dot(&by_kappa, &by_kappa) * (1.0 + damping);
-        let sk = dot(&by_sigma, &by_kappa);
+        let (ss, kk, sk) = (dot(&by_sigma, &by_sigma), dot(&by_kappa, &by_kappa), dot(&by_sigma, &by_kappa));
         let (gs, gk) = (dot(&by_sigma, &residuals), dot(&by_kappa, &residuals));
         let determinant = ss * kk - sk * sk;
         let steps = ((sk * gk - kk * gs) / determinant, (sk * gs - ss * gk) / determinant);

@@ -1,11 +1,11 @@
 //! Verdicts: the conclusions that a comparison supports.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{Interval, StatsError};
 
 /// Direction in which a metric improves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Higher values are better: throughput, goodput.
@@ -16,8 +16,7 @@ pub enum Better {
 
 /// The relative difference δ below which variants count as equivalent: ratios inside (1/(1 + δ), 1 + δ). It is a choice
 /// of the reader, not a statistic. From 10⁻⁹ to 100 (a factor of 101).
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 pub struct Tolerance(f64);
 
 impl Tolerance {
@@ -62,22 +61,8 @@ impl Default for Tolerance {
     }
 }
 
-impl TryFrom<f64> for Tolerance {
-    type Error = StatsError;
-
-    fn try_from(delta: f64) -> Result<Self, StatsError> {
-        Self::new(delta)
-    }
-}
-
-impl From<Tolerance> for f64 {
-    fn from(tolerance: Tolerance) -> f64 {
-        tolerance.0
-    }
-}
-
 /// Result of comparing B with A. Four values, because "no difference was shown" and "they are equivalent" differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum Verdict {
     /// B is better than A.

@@ -35,27 +35,19 @@ pub struct Rows<'a> {
 
 /// Reason for which rows were not inserted. Those of earlier batches are committed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum LoadError {
-    /// The database refuses the values of a row.
     #[error("data: transaction `{transaction}` cannot insert row {row}: {reason}{values}")]
     Row {
-        /// Name of the transaction.
         transaction: String,
         /// Number of the row, from 0.
         row: u64,
-        /// Message of SQLite.
         reason: String,
         /// Bound values, in parentheses.
         values: String,
     },
-    /// The SQL fails with any values.
     #[error("data: transaction `{transaction}`: {error}")]
-    Sql {
-        /// Name of the transaction.
-        transaction: String,
-        /// Error of SQLite.
-        error: SqlError,
-    },
+    Sql { transaction: String, error: SqlError },
     /// The caller cancelled the work.
     #[error("cancelled")]
     Cancelled,
@@ -107,7 +99,7 @@ fn insert(
         |sql: &str| guard.prepare(sql).map_err(|error| LoadError::Sql { transaction: transaction.name.clone(), error });
     let mut single = transaction.statements.iter().map(|s| prepare(&s.sql)).collect::<Result<Vec<_>, _>>()?;
     let many = match transaction.statements.as_slice() {
-        [only] if at_once > 1 => of_rows(only, at_once),
+        [only] if at_once > 1 => of_rows(only, at_once as usize),
         _ => None,
     };
     let mut many = many.map(|sql| prepare(&sql).map(|statement| (statement, sql))).transpose()?;

@@ -30,11 +30,12 @@ impl<'a> Source<'a> {
         chunk.values.clear();
         chunk.text.clear();
         for row in rows {
+            let now = self.drawer.now();
             for statement in self.statements {
                 let tuples = u64::from(statement.repeat) * u64::from(statement.tuples);
                 for tuple in row * tuples..(row + 1) * tuples {
                     for &param in &statement.bind {
-                        chunk.values.push(self.drawer.draw_into(param as usize, tuple, &mut chunk.text));
+                        chunk.values.push(self.drawer.draw_into(param as usize, tuple, now, &mut chunk.text));
                     }
                 }
             }
@@ -100,7 +101,7 @@ impl Values<'_> {
                 self.next = 0;
             }
             let value = match self.chunk.values.get(self.next).copied() {
-                None | Some(Drawn::Null) => ValueRef::Null,
+                None | Some(Drawn::Null | Drawn::Yielded(_)) => ValueRef::Null,
                 Some(Drawn::Integer(integer)) => ValueRef::Integer(integer),
                 Some(Drawn::Real(real)) => ValueRef::Real(real),
                 Some(Drawn::Text { from, to }) => ValueRef::Text(&self.chunk.text.as_bytes()[from..to]),

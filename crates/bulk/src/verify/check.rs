@@ -3,69 +3,48 @@
 use super::hash;
 use rusqlite::types::ValueRef;
 
-/// A row whose hash is not that of its `rand`.
+/// A row whose `rand` is not a text of 16 lowercase hex digits, or whose `hash` is not the hash of that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// `ID` of the row, in the form in which SQL prints it.
     pub id: String,
-    /// Kind of the mismatch.
-    pub kind: MismatchKind,
+    /// The wrong column, `rand` or `hash`.
+    pub column: &'static str,
     /// Expected content of the column.
     pub expected: String,
     /// Content of the column; a long value is cut.
     pub found: String,
 }
 
+impl Mismatch {
+    /// Describes a row that is not right.
+    #[cold]
+    pub(super) fn new(id: ValueRef<'_>, rand: ValueRef<'_>, hash: ValueRef<'_>) -> Self {
+        let (column, expected, found) = match hash_of(rand) {
+            None => ("rand", "16 lowercase hex digits".to_owned(), show(rand)),
+            Some(expected) => ("hash", String::from_utf8_lossy(&expected).into_owned(), show(hash)),
+        };
+        Self { id: show(id), column, expected, found }
+    }
+}
+
 impl std::fmt::Display for Mismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let column = match self.kind {
-            MismatchKind::Rand => "rand",
-            MismatchKind::Hash => "hash",
-        };
-        write!(f, "row {}: {column} is {}, expected {}", self.id, self.found, self.expected)
+        write!(f, "row {}: {} is {}, expected {}", self.id, self.column, self.found, self.expected)
     }
 }
 
-/// Kind of a mismatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MismatchKind {
-    /// `rand` is not a text of 16 lowercase hex digits, so that there is nothing to hash.
-    Rand,
-    /// `hash` is not the hash of `rand`.
-    Hash,
-}
-
-/// A mismatch before it is described.
-#[derive(Debug)]
-pub(super) enum Wrong {
-    Rand,
-    Hash { expected: [u8; 64] },
-}
-
-/// Decodes `rand`, hashes it and compares the result with `hash`.
+/// Decodes `rand` and returns its hash; `None` if it is not a text of 16 lowercase hex digits.
 #[inline]
-pub(super) fn check(rand: ValueRef<'_>, hash: ValueRef<'_>) -> Result<(), Wrong> {
-    let ValueRef::Text(rand) = rand else { return Err(Wrong::Rand) };
-    let Some(bytes) = hash::decode_8(rand) else { return Err(Wrong::Rand) };
-    let expected: [u8; 64] = hash::encode(&hash::sha256_of_8(&bytes));
-    match hash {
-        ValueRef::Text(found) if *found == expected => Ok(()),
-        _ => Err(Wrong::Hash { expected }),
-    }
+fn hash_of(rand: ValueRef<'_>) -> Option<[u8; 64]> {
+    let ValueRef::Text(rand) = rand else { return None };
+    hash::decode_8(rand).map(|bytes| hash::encode(&hash::sha256_of_8(&bytes)))
 }
 
-impl Wrong {
-    /// Describes the mismatch, off the fast path.
-    #[cold]
-    pub(super) fn describe(self, id: ValueRef<'_>, rand: ValueRef<'_>, hash: ValueRef<'_>) -> Mismatch {
-        let (kind, expected, found) = match self {
-            Self::Rand => (MismatchKind::Rand, "16 lowercase hex digits".to_owned(), show(rand)),
-            Self::Hash { expected } => {
-                (MismatchKind::Hash, String::from_utf8_lossy(&expected).into_owned(), show(hash))
-            }
-        };
-        Mismatch { id: show(id), kind, expected, found }
-    }
+/// Whether `hash` is the hash of `rand`.
+#[inline]
+pub(super) fn is_right(rand: ValueRef<'_>, hash: ValueRef<'_>) -> bool {
+    hash_of(rand).is_some_and(|expected| matches!(hash, ValueRef::Text(found) if *found == expected))
 }
 
 /// Formats a value: text unchanged, a BLOB with its type and size.
@@ -97,47 +76,27 @@ mod tests {
     const HASH: &[u8] = b"8a851ff82ee7048ad09ec3847f1ddf44944104d2cbd17ef4e3db22c6785a0d45";
 
     #[test]
-    fn a_right_row_is_right() {
-        assert!(check(ValueRef::Text(RAND), ValueRef::Text(HASH)).is_ok());
-    }
-
-    #[test]
-    fn a_wrong_row_says_how() {
+    fn a_right_row_is_right_and_a_wrong_one_says_how() {
+        assert!(is_right(ValueRef::Text(RAND), ValueRef::Text(HASH)));
         let id = ValueRef::Integer(7);
-        let mut other = HASH.to_vec();
-        other[63] = b'6';
         let upper = HASH.to_ascii_uppercase();
-        let long = [b'a'; 1000];
-        for (rand, hash, kind, found) in [
-            (ValueRef::Null, ValueRef::Text(HASH), MismatchKind::Rand, "NULL"),
-            (ValueRef::Integer(5), ValueRef::Text(HASH), MismatchKind::Rand, "5"),
-            (ValueRef::Blob(RAND), ValueRef::Text(HASH), MismatchKind::Rand, "a BLOB of 16 bytes"),
-            (ValueRef::Text(b"xyz"), ValueRef::Text(HASH), MismatchKind::Rand, "xyz"),
-            (ValueRef::Text(b"\xFF\0"), ValueRef::Text(HASH), MismatchKind::Rand, "\u{FFFD}\\0"),
-            (ValueRef::Text(RAND), ValueRef::Null, MismatchKind::Hash, "NULL"),
-            (ValueRef::Text(RAND), ValueRef::Real(0.5), MismatchKind::Hash, "0.5"),
-            (ValueRef::Text(RAND), ValueRef::Blob(HASH), MismatchKind::Hash, "a BLOB of 64 bytes"),
-            (ValueRef::Text(RAND), ValueRef::Text(b""), MismatchKind::Hash, ""),
-            (
-                ValueRef::Text(RAND),
-                ValueRef::Text(&other),
-                MismatchKind::Hash,
-                std::str::from_utf8(&other).expect("hex"),
-            ),
-            (
-                ValueRef::Text(RAND),
-                ValueRef::Text(&upper),
-                MismatchKind::Hash,
-                std::str::from_utf8(&upper).expect("hex"),
-            ),
+        for (rand, hash, column, found) in [
+            (ValueRef::Null, ValueRef::Text(HASH), "rand", "NULL"),
+            (ValueRef::Integer(5), ValueRef::Text(HASH), "rand", "5"),
+            (ValueRef::Blob(RAND), ValueRef::Text(HASH), "rand", "a BLOB of 16 bytes"),
+            (ValueRef::Text(b"\xFF\0"), ValueRef::Text(HASH), "rand", "\u{FFFD}\\0"),
+            (ValueRef::Text(RAND), ValueRef::Real(0.5), "hash", "0.5"),
+            (ValueRef::Text(RAND), ValueRef::Blob(HASH), "hash", "a BLOB of 64 bytes"),
+            (ValueRef::Text(RAND), ValueRef::Text(b""), "hash", ""),
+            (ValueRef::Text(RAND), ValueRef::Text(&upper), "hash", std::str::from_utf8(&upper).expect("hex")),
         ] {
-            let seen = check(rand, hash).expect_err(found).describe(id, rand, hash);
-            assert_eq!((seen.id.as_str(), seen.kind, seen.found.as_str()), ("7", kind, found));
-            if kind == MismatchKind::Hash {
-                assert_eq!(seen.expected.as_bytes(), HASH);
-            }
+            assert!(!is_right(rand, hash), "{found}");
+            let seen = Mismatch::new(id, rand, hash);
+            assert_eq!((seen.id.as_str(), seen.column, seen.found.as_str()), ("7", column, found));
+            let expected: &[u8] = if column == "hash" { HASH } else { b"16 lowercase hex digits" };
+            assert_eq!(seen.expected.as_bytes(), expected);
         }
-        let cut = show(ValueRef::Text(&long));
+        let cut = show(ValueRef::Text(&[b'a'; 1000]));
         assert!(cut.ends_with("… (1000 bytes)") && cut.chars().count() < 100, "{cut}");
     }
 }

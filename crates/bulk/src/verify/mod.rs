@@ -18,13 +18,16 @@ use crate::BulkError;
 use crate::progress::{Pace, Phase, Progress, rate};
 use table::{Part, Table};
 
-pub use check::{Mismatch, MismatchKind};
+pub use check::Mismatch;
 
 /// Number of rows between two checks of the cancel flag, and between two additions to the shared count.
 const STRIDE: u64 = 4096;
 
 /// Largest number of attempts to read a snapshot while other connections commit.
 const SNAPSHOT_ATTEMPTS: u32 = 5;
+
+/// Number of mismatches in a report; all are counted.
+const SHOWN: usize = 10;
 
 /// Pause before the second attempt; each later pause is longer by this time.
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(10);
@@ -36,16 +39,14 @@ pub struct VerifyOptions {
     pub path: PathBuf,
     /// Number of threads, each with a separate connection.
     pub threads: NonZeroUsize,
-    /// Number of mismatches in the report; all are counted.
-    pub show: usize,
     /// Time between two calls of `progress`.
     pub report_every: Duration,
 }
 
 impl VerifyOptions {
-    /// Creates the options for one thread and the first 10 mismatches.
+    /// Creates the options for one thread.
     pub fn new(path: impl AsRef<Path>) -> Self {
-        Self { path: path.as_ref().into(), threads: NonZeroUsize::MIN, show: 10, report_every: Duration::from_secs(2) }
+        Self { path: path.as_ref().into(), threads: NonZeroUsize::MIN, report_every: Duration::from_secs(2) }
     }
 }
 
@@ -56,7 +57,7 @@ pub struct VerifyReport {
     pub rows: u64,
     /// Number of rows whose hash is not that of their `rand`, or whose columns are not text.
     pub mismatch_count: u64,
-    /// The first mismatches in the order of the table.
+    /// The first 10 mismatches in the order of the table.
     pub mismatches: Vec<Mismatch>,
     /// Time from the first row to the last, over all threads.
     pub elapsed: Duration,
@@ -121,7 +122,7 @@ fn read(
             .map(|conn| {
                 let (shared, alive) = (&shared, alive.clone());
                 scope.spawn(move || {
-                    let share = shared.work(&conn, options.show);
+                    let share = shared.work(&conn);
                     drop(alive);
                     share
                 })
@@ -141,7 +142,7 @@ fn read(
     if shares.iter().any(|share| share.cancelled) {
         return Err(BulkError::Cancelled { rows: shares.iter().map(|share| share.rows).sum() });
     }
-    Ok(merge(shares, elapsed, options.show))
+    Ok(merge(shares, elapsed))
 }
 
 /// Result of one thread.
@@ -163,46 +164,33 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    fn work(&self, conn: &Connection, show: usize) -> Result<Share, BulkError> {
+    fn work(&self, conn: &Connection) -> Result<Share, BulkError> {
         let mut share = Share::default();
-        loop {
+        while !self.cancel.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(part) = self.parts.get(number) else { break };
-            if self.cancel.load(Ordering::Relaxed) {
-                share.cancelled = true;
-                break;
-            }
-            let result = self.part(conn, *part, number, show, &mut share);
-            if let Err(error) = result {
+            let Some(part) = self.parts.get(number) else { return Ok(share) };
+            if let Err(error) = self.part(conn, *part, number, &mut share) {
                 // The other threads stop at their next part.
                 self.next.store(self.parts.len(), Ordering::Relaxed);
                 return Err(BulkError::Sqlite { doing: "read the rows", error });
             }
-            if share.cancelled {
-                break;
-            }
         }
+        share.cancelled = true;
         Ok(share)
     }
 
-    fn part(
-        &self,
-        conn: &Connection,
-        part: Part,
-        number: usize,
-        show: usize,
-        share: &mut Share,
-    ) -> rusqlite::Result<()> {
+    /// Reads a part of the table, or less of it if the work is cancelled.
+    fn part(&self, conn: &Connection, part: Part, number: usize, share: &mut Share) -> rusqlite::Result<()> {
         let mut statement = conn.prepare_cached(&self.table.select(part))?;
         let mut rows = statement.query(rusqlite::params_from_iter(part.bounds()))?;
         let mut uncounted = 0;
         while let Some(row) = rows.next()? {
             // The SELECT has three columns, so these exist.
             let (rand, hash) = (row.get_ref(1)?, row.get_ref(2)?);
-            if let Err(wrong) = check::check(rand, hash) {
+            if !check::is_right(rand, hash) {
                 share.mismatch_count += 1;
-                if share.mismatches.len() < show {
-                    share.mismatches.push((number, wrong.describe(row.get_ref(0)?, rand, hash)));
+                if share.mismatches.len() < SHOWN {
+                    share.mismatches.push((number, Mismatch::new(row.get_ref(0)?, rand, hash)));
                 }
             }
             uncounted += 1;
@@ -211,7 +199,6 @@ impl Shared<'_> {
                 self.rows.fetch_add(uncounted, Ordering::Relaxed);
                 uncounted = 0;
                 if self.cancel.load(Ordering::Relaxed) {
-                    share.cancelled = true;
                     return Ok(());
                 }
             }
@@ -250,18 +237,17 @@ fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Conn
             return Ok((table, connections));
         }
     }
-    Err(BulkError::Changing { path: options.path.clone() })
+    Err(SourceError::Changing(options.path.clone()).into())
 }
 
-fn merge(shares: Vec<Share>, elapsed: Duration, show: usize) -> VerifyReport {
+fn merge(shares: Vec<Share>, elapsed: Duration) -> VerifyReport {
     let rows = shares.iter().map(|share| share.rows).sum();
     let mismatch_count = shares.iter().map(|share| share.mismatch_count).sum();
     let threads = shares.len();
-    // Parts are assigned in order, so each thread's first `show` mismatches contain its part of the table's first
-    // `show`.
+    // Parts are assigned in order, so each thread's first mismatches contain its part of the table's first.
     let mut mismatches: Vec<_> = shares.into_iter().flat_map(|share| share.mismatches).collect();
     mismatches.sort_by_key(|(part, _)| *part);
-    mismatches.truncate(show);
+    mismatches.truncate(SHOWN);
     let mismatches = mismatches.into_iter().map(|(_, mismatch)| mismatch).collect();
     VerifyReport { rows, mismatch_count, mismatches, elapsed, threads }
 }
@@ -306,7 +292,7 @@ mod tests {
                 .map(|_| {
                     let source = Source::find(&path).expect("found");
                     let seen = snapshot(&source, &options).map(|(_, all)| all.iter().map(number).collect::<Vec<_>>());
-                    let changing = || Err(BulkError::Changing { path: path.clone() });
+                    let changing = || Err(SourceError::Changing(path.clone()).into());
                     if source.unchanged() { seen } else { changing() }
                 })
                 .collect();
@@ -321,7 +307,7 @@ mod tests {
                     assert_eq!(numbers[0], numbers[1], "after {taken} common snapshots");
                     taken += 1;
                 }
-                Err(error) => assert!(matches!(error, BulkError::Changing { .. }), "{error}"),
+                Err(error) => assert!(matches!(error, BulkError::Source(SourceError::Changing(_))), "{error}"),
             }
         }
         assert!(taken > 0);

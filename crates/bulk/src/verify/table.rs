@@ -1,6 +1,7 @@
 //! The table to verify, and its division among threads.
 
 use crate::BulkError;
+use litelab_database::SourceError;
 use rusqlite::{Connection, OptionalExtension, ffi};
 use std::path::Path;
 
@@ -13,7 +14,7 @@ const PARTS_PER_THREAD: u64 = 32;
 /// Converts the error of a first read; opening alone reads nothing.
 pub(super) fn unreadable(path: &Path, error: rusqlite::Error) -> BulkError {
     match error.sqlite_error() {
-        Some(sqlite) if sqlite.extended_code == ffi::SQLITE_NOTADB => BulkError::NotADatabase { path: path.into() },
+        Some(sqlite) if sqlite.extended_code == ffi::SQLITE_NOTADB => SourceError::NotADatabase(path.into()).into(),
         _ => BulkError::Sqlite { doing: "look at the table", error },
     }
 }

@@ -1,7 +1,8 @@
 //! Verification of tables, and detection of wrong rows.
 
 use crate::common::{SCHEMAS, alter, check, make, of_schema, options, scratch};
-use litelab_bulk::{BulkError, MismatchKind, VerifyOptions, verify};
+use litelab_bulk::{BulkError, VerifyOptions, verify};
+use litelab_database::SourceError;
 use proptest::prelude::*;
 use rusqlite::{Connection, types::Value};
 use std::fs;
@@ -29,23 +30,23 @@ fn every_kind_of_wrong_row_is_found_and_named() {
         let (_folder, path) = scratch();
         make(&of_schema(schema, &path, ROWS)).expect("made");
         let cases = [
-            (0, "hash = replace(hash, substr(hash, 1, 1), 'g')", MismatchKind::Hash),
-            (1, "rand = '0000000000000000'", MismatchKind::Hash),
-            (2, "rand = 'not hexadecimal!'", MismatchKind::Rand),
-            (3, "rand = NULL", MismatchKind::Rand),
-            (30_000, "hash = NULL", MismatchKind::Hash),
-            (30_001, "rand = CAST(rand AS BLOB)", MismatchKind::Rand),
-            (30_002, "hash = x'00'", MismatchKind::Hash),
-            (59_998, "hash = upper(hash)", MismatchKind::Hash),
-            (59_999, "rand = ''", MismatchKind::Rand),
+            (0, "hash = replace(hash, substr(hash, 1, 1), 'g')", "hash"),
+            (1, "rand = '0000000000000000'", "hash"),
+            (2, "rand = 'not hexadecimal!'", "rand"),
+            (3, "rand = NULL", "rand"),
+            (30_000, "hash = NULL", "hash"),
+            (30_001, "rand = CAST(rand AS BLOB)", "rand"),
+            (30_002, "hash = x'00'", "hash"),
+            (59_998, "hash = upper(hash)", "hash"),
+            (59_999, "rand = ''", "rand"),
         ];
         for (id, set, _) in cases {
             alter(&path, &format!("UPDATE bench SET {set} WHERE ID = {id}"));
         }
         for threads in [1, 2] {
             let seen = check(&path, threads).expect("verifies");
-            let found: Vec<_> = seen.mismatches.iter().map(|wrong| (wrong.id.clone(), wrong.kind)).collect();
-            let expected: Vec<_> = cases.iter().map(|(id, _, kind)| (id.to_string(), *kind)).collect();
+            let found: Vec<_> = seen.mismatches.iter().map(|wrong| (wrong.id.clone(), wrong.column)).collect();
+            let expected: Vec<_> = cases.iter().map(|(id, _, column)| (id.to_string(), *column)).collect();
             assert_eq!(found, expected, "{schema}, {threads} threads");
             assert_eq!((seen.rows, seen.mismatch_count), (ROWS, cases.len() as u64));
         }
@@ -110,10 +111,10 @@ fn what_is_no_such_database_is_said_to_be_none() {
     let (folder, path) = scratch();
     assert!(matches!(check(&path, 1), Err(BulkError::Missing { .. })));
     assert!(!path.exists(), "opening read-only creates nothing");
-    assert!(matches!(check(folder.path(), 1), Err(BulkError::NotADatabase { .. })));
+    assert!(matches!(check(folder.path(), 1), Err(BulkError::Source(SourceError::NoFile(_)))));
     fs::write(&path, "a letter, longer than the header of a database, which has 100 bytes: ".repeat(9))
         .expect("written");
-    assert!(matches!(check(&path, 1), Err(BulkError::NotADatabase { .. })));
+    assert!(matches!(check(&path, 1), Err(BulkError::Source(SourceError::NotADatabase(_)))));
     fs::write(&path, "").expect("written");
     assert!(matches!(check(&path, 1), Err(BulkError::NoTable { .. })));
     for (sql, what) in [
@@ -176,7 +177,7 @@ fn cancelling_ends_at_once() {
     let cancelled = (0..5).find_map(|_| {
         cancel.store(false, Ordering::Relaxed);
         match verify(&options, &mut stop, &cancel) {
-            Err(BulkError::Cancelled { rows }) => Some(rows),
+            Err(BulkError::Cancelled { rows }) => (rows < ROWS).then_some(rows),
             Ok(report) => {
                 assert_eq!(report.rows, ROWS);
                 None
@@ -184,7 +185,7 @@ fn cancelling_ends_at_once() {
             Err(other) => panic!("{other:?}"),
         }
     });
-    assert!(cancelled.is_some_and(|rows| rows < ROWS), "{cancelled:?}");
+    assert!(cancelled.is_some());
     assert!(reports > 0);
 }
 

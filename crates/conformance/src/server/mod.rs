@@ -81,7 +81,7 @@ impl<'a> Servers<'a> {
             return Ok(Server { url: url.to_owned(), _instance: None });
         }
         let options = Options { stop: self.stop, scratch: Some(&self.scratch), ..Options::default() };
-        let instance = Instance::start_with(kind, &self.path.join(kind.name()), &options)?;
+        let instance = Instance::start(kind, &self.path.join(kind.name()), &options)?;
         if kind == Kind::Mariadb {
             // A session cannot set this variable, and no check is about power loss.
             Admin::connect(instance.url())?.set_server("innodb_flush_log_at_trx_commit", "2")?;

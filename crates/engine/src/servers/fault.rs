@@ -135,7 +135,7 @@ impl<'s> NodeFault<'s> {
         self.started = Some(self.go.elapsed());
         let start = std::thread::spawn(move || {
             let options = Options { stop: Some(&told), ..Options::default() };
-            let outcome = instance.restart_with(node, &options).map_err(|e| e.to_string());
+            let outcome = instance.restart(node, &options).map_err(|e| e.to_string());
             let outcome = outcome.map(|()| Instant::now()).and_then(|at| {
                 if instance.url() != url {
                     return Err("another program took its port while it was down".into());

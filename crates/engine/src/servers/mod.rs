@@ -95,7 +95,7 @@ impl Servers {
         // If this process is killed, the guard of the server also removes the other scratch folders.
         let scratch = root.with_file_name(crate::scratch::prefix());
         let options = Options { stop, scratch: Some(&scratch), ..Options::default() };
-        let instance = Instance::start_with(server, &root.join(server.name()), &options)?;
+        let instance = Instance::start(server, &root.join(server.name()), &options)?;
         Ok(Target::started(instance))
     }
 

@@ -7,7 +7,7 @@ use litelab_model::Variant;
 use litelab_model::setting::{Scope, Setting};
 use litelab_record::ServerRecord;
 use litelab_servers::admin::without_password;
-use litelab_servers::{Admin, Instance, ServersError};
+use litelab_servers::{Admin, Instance, Options, ServersError};
 
 /// A server that accepts connections.
 #[derive(Debug)]
@@ -64,7 +64,9 @@ impl Target {
         let mut instance = self.instance.borrow_mut();
         let Some(instance) = instance.as_mut() else { return Ok(()) };
         for node in instance.dead() {
-            instance.restart(node).map_err(|e| format!("node {} could not be started again: {e}", node + 1))?;
+            instance
+                .restart(node, &Options::default())
+                .map_err(|e| format!("node {} could not be started again: {e}", node + 1))?;
             set(&instance.node_url(node), &self.settings())?;
         }
         Ok(())

@@ -82,7 +82,7 @@ fn the_same_rows_have_the_same_hash_on_every_engine() {
             continue;
         }
         let folder = std::env::temp_dir().join(format!("litelab-content-{}-{kind}", std::process::id()));
-        let server = Instance::start(kind, &folder).unwrap();
+        let server = Instance::start(kind, &folder, &litelab_servers::Options::default()).unwrap();
         let mut admin = Admin::connect(server.url()).unwrap();
         for case in cases() {
             let sqlite = on_sqlite(&script(&case, 0));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::{Call, Effect, Fault, Job, Session};
+use crate::{Call, Effect, Fault, Job, Session, prepare_each};
 use litelab_protocol::{Begin, Prepare, Statement, Transaction, Value};
 use rusqlite::Connection;
 
@@ -46,18 +46,12 @@ impl<'a> Cached<'a> {
 
     fn check(&self, spec: &Statement) -> Result<Shape, Fault> {
         let statement = self.connection.prepare_cached(&spec.sql).map_err(fault)?;
-        let (wanted, given) = (statement.parameter_count(), spec.bind.len() * spec.tuples as usize);
-        if wanted != given {
-            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
-        }
         // `column_names` returns a list in one release of rusqlite and an iterator in the next.
         #[allow(clippy::useless_conversion)]
         let names: Vec<&str> = statement.column_names().into_iter().collect();
-        if names.len() < spec.yields.len() {
-            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
-        }
         let changes = if statement.readonly() { 0 } else { spec.repeat };
-        Ok(Shape { columns: names.len(), job: Job::new(&spec.work, &names)?, changes })
+        let job = Job::check(spec, statement.parameter_count(), &names)?;
+        Ok(Shape { columns: names.len(), job, changes })
     }
 
     fn batch(&self, sql: &str) -> Result<(), Fault> {
@@ -76,12 +70,7 @@ impl Session for Cached<'_> {
     }
 
     fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
-        let shapes = (transactions.iter().enumerate())
-            .map(|(index, transaction)| {
-                let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
-                specs.iter().map(|spec| self.check(spec).map_err(|fault| fault.during(&spec.sql))).collect()
-            })
-            .collect::<Result<_, Fault>>()?;
+        let shapes = prepare_each(transactions, used, |spec| self.check(spec))?;
         // Another connection may have set the same shapes.
         let _set = self.checked.0.set((mode, shapes));
         if mode == Prepare::Each {

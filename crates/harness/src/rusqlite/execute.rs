@@ -1,6 +1,6 @@
 //! Executes a statement: binds parameters and fetches rows.
 
-use crate::{Bound, Call, Effect, Fault, Job, Slot};
+use crate::{Bound, Call, Drawn, Effect, Fault, Job};
 use litelab_protocol::Fetch;
 use rusqlite::types::{Null, Value};
 use rusqlite::{Connection, Rows, Statement, ffi};
@@ -22,7 +22,7 @@ pub fn run(
         match *slot {
             // Separate from the other types, so that an integer needs no jump by a table, which is slow after a system
             // call.
-            Slot::Integer(value) => statement.raw_bind_parameter(i + 1, value),
+            Drawn::Integer(value) => statement.raw_bind_parameter(i + 1, value),
             _ => bind(statement, i + 1, call.values.bound(slot, effect.yielded)),
         }
         .map_err(fault)?;

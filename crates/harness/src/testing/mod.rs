@@ -9,6 +9,9 @@ mod scratch;
 mod trial;
 mod tries;
 
+#[cfg(feature = "testing-library")]
+pub use scratch::{MS, Scratch, insert};
+
 pub use program::{GO, Outcome, Program, lines};
 pub use trial::{count, file, param, pragmas, role, select, statement, transaction, trial, uniform};
 pub use tries::{timely, tries};

@@ -33,6 +33,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// A database in a new directory.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("directory");
@@ -49,6 +50,19 @@ impl Scratch {
     /// The database, for a trial.
     pub fn database(&self) -> Database {
         file(&self.path("test.db"))
+    }
+
+    /// Runs SQL.
+    pub fn run(&self, sql: &str) {
+        self.connection.execute_batch(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+
+    /// Inserts rows 1 to n, `a` = `id`, `b` some text.
+    pub fn fill(&self, n: u32) {
+        self.run(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n})
+             INSERT INTO t SELECT i, i, 'text of row ' || i FROM n"
+        ));
     }
 
     /// Result of a query that returns one number.

@@ -61,20 +61,22 @@ fn input_that_ends_before_go_runs_nothing() {
 }
 
 #[test]
-fn ticks_come_while_nothing_is_done_and_add_up() {
-    let slow = one("slow", Begin::Immediate, told("ROWS 1"), 70_000);
-    let mut trial = scripted(vec![slow], vec![role("w", 1, &[0], count(3))]);
-    trial.probe_ms = 10;
-    tries(|_| {
-        let outcome = RUNNER.run(&trial);
-        assert!(outcome.ticks.windows(2).all(|t| t[0].t_ms <= t[1].t_ms));
-        let sum: u64 = outcome.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
-        assert_eq!((sum, outcome.only().committed), (3, 3));
-        let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
-        timely(silent >= 4, format_args!("{silent} of {}", outcome.ticks.len()))?;
-        let timers = outcome.result.timers["probe"].count();
-        timely((5..=60).contains(&timers), timers)
-    });
+fn ticks_come_while_nothing_is_done_or_the_runtime_stands_still_and_add_up() {
+    for executor in EXECUTORS {
+        let slow = one("slow", Begin::Immediate, told("ROWS 1"), 70_000);
+        let trial = scripted(vec![slow], vec![role("w", 1, &[0], count(3))]);
+        let trial = Trial { executor, runtime_threads: Some(1), probe_ms: 10, ..trial };
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            assert!(outcome.ticks.windows(2).all(|t| t[0].t_ms <= t[1].t_ms));
+            let sum: u64 = outcome.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
+            assert_eq!((sum, outcome.only().committed), (3, 3), "{executor}");
+            let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
+            timely(silent >= 4, format_args!("{executor}: {silent} of {}", outcome.ticks.len()))?;
+            let timers = outcome.result.timers["probe"].count();
+            timely((5..=60).contains(&timers), format_args!("{executor}: {timers}"))
+        });
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Arrivals, Begin, Executor, Load, Order, Retry, Sharing, Trial, TrialResult, Until};
+use litelab_protocol::{Arrivals, Begin, Executor, Load, Order, Sharing, Trial, TrialResult, Until};
 use serde_json::json;
 
 const MS: u64 = 1_000_000;
@@ -57,63 +57,6 @@ fn counts_are_those_of_threads_under_every_sharing() {
 }
 
 #[test]
-fn ticks_come_while_the_runtime_stands_still() {
-    for executor in ASYNC {
-        let slow = one("slow", Begin::Immediate, told("ROWS 1"), 70_000);
-        let trial = single(executor, scripted(vec![slow], vec![role("w", 1, &[0], count(3))]));
-        tries(|_| {
-            let outcome = RUNNER.run(&trial);
-            let sum: u64 = outcome.ticks.iter().flat_map(|tick| &tick.counts).map(|count| count.committed).sum();
-            assert_eq!((sum, outcome.only().committed), (3, 3), "{executor}");
-            let silent = outcome.ticks.iter().filter(|tick| tick.counts.is_empty()).count();
-            timely(silent >= 4, format_args!("{executor}: {silent} of {}", outcome.ticks.len()))
-        });
-    }
-}
-
-#[test]
-fn retries_and_empty_ones_are_counted() {
-    for executor in ASYNC {
-        let mut none = told("ROWS 0");
-        none.required = true;
-        let failing = one("fails", Begin::Immediate, told("FAIL SQLITE_BUSY_SNAPSHOT 2"), 0);
-        let roles = vec![role("w", 1, &[0, 1, 0], count(5))];
-        let mut trial = scripted(vec![failing, one("take", Begin::Immediate, none, 0)], roles);
-        trial.executor = executor;
-        trial.retry = Retry { attempts: 3, multiplier: 1.0, on: vec!["SQLITE_BUSY".into()], ..Retry::default() };
-        let outcome = RUNNER.run(&trial);
-        // A transaction that ends empty restarts the cycle: the third step never runs.
-        let (fails, take) = (outcome.operation("w", "fails"), outcome.operation("w", "take"));
-        assert_eq!((fails.committed, take.empty, take.committed), (3, 2, 0), "{executor}");
-        let errors = &fails.errors["SQLITE_BUSY_SNAPSHOT"];
-        assert_eq!((errors.seen, errors.cured), (2, 2), "{executor}");
-    }
-}
-
-#[test]
-fn a_warm_up_counts_but_is_not_measured() {
-    for executor in ASYNC {
-        let slow = one("t", Begin::Immediate, told("ROWS 1"), 5_000);
-        let mut trial = single(executor, scripted(vec![slow], vec![role("w", 1, &[0], count(40))]));
-        trial.warmup_ms = 100;
-        tries(|_| {
-            let outcome = RUNNER.run(&trial);
-            let only = outcome.only();
-            assert_eq!(only.committed, 40);
-            // At most 20 transactions of 5 ms fit into the warm-up, fewer on a busy machine.
-            assert!(only.measured >= 20, "{executor}: {}", only.measured);
-            timely(only.measured < 40, format_args!("{executor}: {}", only.measured))?;
-            let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
-            assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns, "{executor}");
-            // The probe records only delays after the warm-up.
-            let timers = result.timers["probe"].count();
-            let due = result.measured_ns / (5 * MS) + 2;
-            timely((1..=due).contains(&timers), format_args!("{executor}: {timers}"))
-        });
-    }
-}
-
-#[test]
 fn thinking_and_waiting_for_an_arrival_let_others_run() {
     for executor in ASYNC {
         let quick = || vec![one("t", Begin::None, told("ROWS 1"), 0)];
@@ -141,25 +84,6 @@ fn thinking_and_waiting_for_an_arrival_let_others_run() {
             // them would be late by 250 ms.
             let lag = only.timers["lag"].quantile(0.5);
             timely(lag.is_some_and(|lag| lag < 100 * MS), format_args!("{executor}: {lag:?}"))
-        });
-    }
-}
-
-#[test]
-fn a_role_ends_with_another() {
-    for executor in ASYNC {
-        let slow = one("slow", Begin::Immediate, told("ROWS 1"), 20_000);
-        let quick = one("quick", Begin::None, told("ROWS 1"), 0);
-        let mut roles = vec![role("r", 2, &[1], Until::Role { name: "w".into() }), role("w", 1, &[0], count(3))];
-        roles[1].first_worker = 2;
-        let mut trial = scripted(vec![slow, quick], roles);
-        (trial.executor, trial.runtime_threads) = (executor, Some(2));
-        tries(|_| {
-            let outcome = RUNNER.run(&trial);
-            assert_eq!(outcome.operation("w", "slow").committed, 3);
-            let (quick, elapsed) = (outcome.operation("r", "quick").committed, outcome.result.elapsed_ns);
-            assert!(elapsed >= 60 * MS, "{executor} {elapsed}");
-            timely(quick >= 10 && elapsed < 600 * MS, format_args!("{executor} {quick} in {elapsed}"))
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use litelab_protocol::generator::{Stream, below, unit};
-use litelab_protocol::{Arrivals, Begin, Load, Order, Until};
+use litelab_protocol::{Arrivals, Begin, Executor, Load, Order, Until};
 
 fn open_load(rate: f64, arrivals: Arrivals, hold_us: u64, ms: u64) -> Outcome {
     let mut roles = vec![role("r", 2, &[0], Until::Time { ms })];
@@ -72,16 +72,21 @@ fn a_mix_is_drawn_by_weight() {
 
 #[test]
 fn a_role_ends_with_another() {
-    let slow = one("slow", Begin::Immediate, told("ROWS 1"), 20_000);
-    let quick = one("quick", Begin::None, told("ROWS 1"), 0);
-    let mut roles = vec![role("r", 2, &[1], Until::Role { name: "w".into() }), role("w", 1, &[0], count(3))];
-    roles[1].first_worker = 2;
-    let trial = scripted(vec![slow, quick], roles);
-    tries(|_| {
-        let outcome = RUNNER.run(&trial);
-        assert_eq!(outcome.operation("w", "slow").committed, 3);
-        let (quick, elapsed) = (outcome.operation("r", "quick").committed, outcome.result.elapsed_ns);
-        assert!(elapsed >= 60_000_000, "{elapsed}");
-        timely(quick > 50 && elapsed < 400_000_000, format_args!("{quick} in {elapsed}"))
-    });
+    for executor in EXECUTORS {
+        let slow = one("slow", Begin::Immediate, told("ROWS 1"), 20_000);
+        let quick = one("quick", Begin::None, told("ROWS 1"), 0);
+        let mut roles = vec![role("r", 2, &[1], Until::Role { name: "w".into() }), role("w", 1, &[0], count(3))];
+        roles[1].first_worker = 2;
+        let mut trial = scripted(vec![slow, quick], roles);
+        (trial.executor, trial.runtime_threads) = (executor, Some(2));
+        // A task takes longer than a thread.
+        let (least, longest) = if executor == Executor::Threads { (51, 400_000_000) } else { (10, 600_000_000) };
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            assert_eq!(outcome.operation("w", "slow").committed, 3);
+            let (quick, elapsed) = (outcome.operation("r", "quick").committed, outcome.result.elapsed_ns);
+            assert!(elapsed >= 60_000_000, "{executor} {elapsed}");
+            timely(quick >= least && elapsed < longest, format_args!("{executor} {quick} in {elapsed}"))
+        });
+    }
 }

@@ -9,13 +9,15 @@ const TWICE: &str = "FAIL SQLITE_BUSY_SNAPSHOT 2";
 
 #[test]
 fn a_retry_cures_with_growing_pauses() {
-    for begin in [Begin::None, Begin::Immediate] {
+    for (begin, executor) in [Begin::None, Begin::Immediate].into_iter().flat_map(|begin| EXECUTORS.map(|e| (begin, e)))
+    {
         let mut trial = scripted(vec![one("t", begin, told(TWICE), 0)], vec![role("w", 1, &[0], count(3))]);
+        trial.executor = executor;
         let on = vec!["SQLITE_BUSY".into()];
         trial.retry = Retry { attempts: 3, backoff_us: 10_000, multiplier: 3.0, max_backoff_us: 60_000_000, on };
         let outcome = RUNNER.run(&trial);
         let only = outcome.only();
-        assert_eq!((only.committed, only.failed, only.errors.len()), (3, 0, 1));
+        assert_eq!((only.committed, only.failed, only.errors.len()), (3, 0, 1), "{executor}");
         let errors = &only.errors["SQLITE_BUSY_SNAPSHOT"];
         assert_eq!((errors.seen, errors.cured), (2, 2));
         // Pauses of 10 and 30 ms before two retries.
@@ -45,18 +47,19 @@ fn tries_come_to_an_end() {
 
 #[test]
 fn without_a_row_it_is_empty_and_starts_the_cycle_again() {
-    for sharing in [Sharing::OwnConnection, Sharing::OneConnection, Sharing::Pool { connections: 1 }] {
+    let sharings = [Sharing::OwnConnection, Sharing::OneConnection, Sharing::Pool { connections: 1 }];
+    for (sharing, executor) in sharings.into_iter().flat_map(|sharing| EXECUTORS.map(|e| (sharing, e))) {
         let mut none = told("ROWS 0");
         none.required = true;
         let mut trial = scripted(
             vec![one("take", Begin::Immediate, none, 0), one("never", Begin::None, told("ROWS 1"), 0)],
             vec![role("w", 1, &[0, 1], count(10))],
         );
-        trial.sharing = sharing;
+        (trial.sharing, trial.executor) = (sharing, executor);
         let outcome = RUNNER.run(&trial);
         let take = outcome.operation("w", "take");
-        assert_eq!((take.committed, take.empty, take.measured, take.rows), (0, 10, 0, 0), "{sharing}");
-        assert_eq!(outcome.operation("w", "never").committed, 0, "{sharing}");
+        assert_eq!((take.committed, take.empty, take.measured, take.rows), (0, 10, 0, 0), "{sharing} on {executor}");
+        assert_eq!(outcome.operation("w", "never").committed, 0, "{sharing} on {executor}");
     }
 }
 
@@ -83,21 +86,27 @@ fn a_column_that_is_no_hash_agrees_with_nothing() {
 
 #[test]
 fn a_warm_up_counts_but_is_not_measured() {
-    let slow = one("t", Begin::Immediate, told("ROWS 1"), 5_000);
-    let mut trial = scripted(vec![slow], vec![role("w", 1, &[0], count(40))]);
-    trial.warmup_ms = 100;
-    tries(|_| {
-        let outcome = RUNNER.run(&trial);
-        let only = outcome.only();
-        assert_eq!(only.committed, 40);
-        assert_eq!((only.measured, only.rows), (only.service.count(), only.measured));
-        let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
-        assert_eq!(result.measured_ns, result.elapsed_ns - 100_000_000);
-        assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns);
-        // At most 20 transactions of 5 ms fit into the warm-up, fewer on a busy machine.
-        assert!(only.measured >= 20, "{}", only.measured);
-        timely(only.measured < 40, only.measured)
-    });
+    for executor in EXECUTORS {
+        let slow = one("t", Begin::Immediate, told("ROWS 1"), 5_000);
+        let mut trial = scripted(vec![slow], vec![role("w", 1, &[0], count(40))]);
+        (trial.executor, trial.runtime_threads) = (executor, Some(1));
+        (trial.warmup_ms, trial.probe_ms) = (100, 5);
+        tries(|_| {
+            let outcome = RUNNER.run(&trial);
+            let only = outcome.only();
+            assert_eq!(only.committed, 40);
+            assert_eq!((only.measured, only.rows), (only.service.count(), only.measured));
+            let (result, worker) = (&outcome.result, &outcome.result.workers[0]);
+            assert_eq!(result.measured_ns, result.elapsed_ns - 100_000_000);
+            assert_eq!(worker.inside_ns + worker.outside_ns, result.measured_ns, "{executor}");
+            // At most 20 transactions of 5 ms fit into the warm-up, fewer on a busy machine.
+            assert!(only.measured >= 20, "{executor}: {}", only.measured);
+            timely(only.measured < 40, format_args!("{executor}: {}", only.measured))?;
+            // The probe records only delays after the warm-up.
+            let (probed, due) = (result.timers["probe"].count(), result.measured_ns / 5_000_000 + 2);
+            timely((1..=due).contains(&probed), format_args!("{executor}: {probed}"))
+        });
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use litelab_engine::servers::folder;
 use litelab_model::Server as Kind;
 use litelab_report::export::json;
-use litelab_servers::instance::{self, Down, Options, State, Status, Up};
+use litelab_servers::instance::{self, Condition, Options, State};
 use litelab_servers::{Instance, ServersError};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -117,26 +117,22 @@ pub fn exit(error: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 fn up(args: &Args) -> Result<Exit> {
     let (kind, folder) = args.place();
     let options = Options { stop: Some(interrupt::stop_when_done()), ..Options::default() };
-    match instance::up(kind, &folder, &options)? {
-        Up::Started(state) => print(&state, "up"),
-        Up::StartedAnew(state) => {
-            let text = format_args!("the {kind} that was here had ended without `down`; it is gone");
-            output::note(style::WARNING, "note", text);
-            print(&state, "up");
-        }
-        Up::Already(state) => print(&state, "up already"),
+    let (state, former) = instance::up(kind, &folder, &options)?;
+    if former == Some(Condition::Stale) {
+        let text = format_args!("the {kind} that was here had ended without `down`; it is gone");
+        output::note(style::WARNING, "note", text);
     }
+    print(&state, if former == Some(Condition::Up) { "up already" } else { "up" });
     Ok(Exit::Ok)
 }
 
 fn down(args: &Args) -> Result<Exit> {
     let (kind, folder) = args.place();
+    let folder_name = folder.display();
     match instance::down(kind, &folder)? {
-        Down::Stopped(_) => output::line(format_args!("{kind}  stopped; {} removed", folder.display())),
-        Down::Removed(_) => {
-            output::line(format_args!("{kind}  had ended already; {} removed", folder.display()));
-        }
-        Down::Nothing => output::line(format_args!("{kind}  is not up: nothing in {}", folder.display())),
+        None => output::line(format_args!("{kind}  is not up: nothing in {folder_name}")),
+        Some(Condition::Stale) => output::line(format_args!("{kind}  had ended already; {folder_name} removed")),
+        Some(_) => output::line(format_args!("{kind}  stopped; {folder_name} removed")),
     }
     Ok(Exit::Ok)
 }
@@ -146,16 +142,16 @@ fn status(server: Option<Name>, dir: Option<PathBuf>, json: bool) -> Result<Exit
     let mut found = Vec::new();
     for kind in kinds {
         let folder = dir.clone().unwrap_or_else(|| instance::default_folder(kind));
-        let (state, word) = match instance::status(kind, &folder)? {
-            Status::Up(state) => (state, "up"),
-            Status::Partly(state) => (state, "partly up"),
-            Status::Stale(state) => (state, "ended without `down`"),
-            Status::Nothing => {
-                if !json {
-                    output::headed(style::STRONG, kind, "  not up");
-                }
-                continue;
+        let Some((state, condition)) = instance::status(kind, &folder)? else {
+            if !json {
+                output::headed(style::STRONG, kind, "  not up");
             }
+            continue;
+        };
+        let word = match condition {
+            Condition::Up => "up",
+            Condition::Partly => "partly up",
+            Condition::Stale => "ended without `down`",
         };
         if json {
             found.push(object(&state, word));
@@ -180,7 +176,7 @@ fn with(args: &With) -> Result<Exit> {
         let place = std::path::absolute(folder.path())?.join(kind.name());
         let scratch = place.parent();
         let options = Options { stop: Some(interrupt::stop_when_done()), scratch, ..Options::default() };
-        match Instance::start_with(kind, &place, &options) {
+        match Instance::start(kind, &place, &options) {
             Ok(instance) => {
                 command.env(format!("LITELAB_{}", kind.name().to_uppercase()), instance.url());
                 // Drop order: the server, then the folder that contains it.

@@ -33,7 +33,8 @@ fn a_wrong_url_is_one_line_before_any_check() {
         return;
     }
     let folder = open_folder();
-    let server = Instance::start(Kind::Postgres, &folder.path().join("mine")).unwrap();
+    let server =
+        Instance::start(Kind::Postgres, &folder.path().join("mine"), &litelab_servers::Options::default()).unwrap();
     let (account, host) = server.url().split_once('@').unwrap();
     let right = account.rsplit_once(':').unwrap();
     for (url, part) in [

@@ -150,7 +150,7 @@ fn a_wrong_url_is_one_line_and_leaves_nothing() {
     each(|driver, kind, _| {
         let place =
             std::env::temp_dir().join(format!("litelab-wrong-{}-{}", std::process::id(), driver.replace(':', "-")));
-        let server = Instance::start(kind, &place).unwrap();
+        let server = Instance::start(kind, &place, &litelab_servers::Options::default()).unwrap();
         let (scheme, rest) = server.url().split_once("://").unwrap();
         let (account, address) = rest.split_once('@').unwrap();
         let host = address.split('/').next().unwrap();

@@ -5,12 +5,15 @@
 //! |---|---|
 //! | `token` | the tokens of a text: [`tokens`] |
 //! | `script` | the statements of a script: [`statements`] |
+//! | `insert` | an INSERT of many rows: [`Insert`] |
 //! | `values` | the tuple of an INSERT: [`values`] |
 
+mod insert;
 mod script;
 mod token;
 mod values;
 
+pub use insert::Insert;
 pub use script::statements;
 pub use token::{Token, tokens};
 pub use values::values;

@@ -10,7 +10,7 @@ use std::ffi::{CString, c_int};
 use std::hint::cold_path;
 
 use litelab_harness::rusqlite::connect;
-use litelab_harness::{Bound, Call, Effect, Fault, Job, Open, Session, Slot, refuse_options};
+use litelab_harness::{Bound, Call, Drawn, Effect, Fault, Job, Open, Session, prepare_each, refuse_options};
 use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction};
 
 use connection::{Connection, Statement, text};
@@ -44,15 +44,9 @@ impl C {
     fn check(&self, spec: &litelab_protocol::Statement, mode: Prepare) -> Result<Prepared, Fault> {
         let sql = text(&*spec.sql)?;
         let statement = self.connection.prepare(&sql, mode)?;
-        let (wanted, given) = (statement.parameters(), spec.bind.len() * spec.tuples as usize);
-        if wanted != given {
-            return Err(Fault::Other(format!("it has {wanted} parameters, and {given} are bound")));
-        }
         let names = statement.column_names(&self.connection)?;
-        if names.len() < spec.yields.len() {
-            return Err(Fault::Other(format!("it has columns {names:?}, and yields {:?}", spec.yields)));
-        }
-        let job = Job::new(&spec.work, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        let job = Job::check(spec, statement.parameters(), &columns)?;
         let statement = (mode == Prepare::Once).then_some(statement);
         Ok(Prepared { sql, statement, columns: names.len(), job })
     }
@@ -80,12 +74,7 @@ impl Session for C {
     }
 
     fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
-        self.statements = (transactions.iter().enumerate())
-            .map(|(index, transaction)| {
-                let specs = if used.contains(&index) { &transaction.statements[..] } else { &[] };
-                specs.iter().map(|spec| self.check(spec, mode).map_err(|fault| fault.during(&spec.sql))).collect()
-            })
-            .collect::<Result<_, _>>()?;
+        self.statements = prepare_each(transactions, used, |spec| self.check(spec, mode))?;
         let widest = self.statements.iter().flatten().map(|prepared| prepared.columns).max();
         self.row = vec![Value::from(Bound::Null); widest.unwrap_or_default()];
         match mode {
@@ -116,7 +105,7 @@ impl Session for C {
         bound.extend(call.slots.iter().map(|slot| {
             let value = Value::from(call.values.bound(slot, effect.yielded));
             // The first row may yield under the same name, while the statement continues.
-            Value { is_volatile: c_int::from(matches!(slot, Slot::Yielded(_))), ..value }
+            Value { is_volatile: c_int::from(matches!(slot, Drawn::Yielded(_))), ..value }
         }));
         let mut compiled;
         let statement = match statement {

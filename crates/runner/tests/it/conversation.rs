@@ -1,7 +1,7 @@
 //! Output of the runner: its description, its connections, and its refusals.
 
 use crate::common::*;
-use litelab_protocol::{Begin, Description, Fetch, Inspect, Inspection, Message, Until, VERSION, Value, Work};
+use litelab_protocol::{Begin, Description, Fetch, Until, VERSION, Work};
 use serde_json::json;
 
 #[test]
@@ -22,63 +22,6 @@ fn describe_names_the_builds() {
     let names: Vec<_> = description.drivers.iter().map(|driver| driver.name.as_str()).collect();
     assert_eq!(names, ["rusqlite", "async-sqlite", "c", "noop"]);
     assert!(description.drivers.iter().all(|driver| driver.sqlite.is_some() == (driver.name != "noop")));
-}
-
-fn settings_are_those_in_effect(driver: &str) {
-    let scratch = Scratch::new();
-    let mut trial =
-        trial(driver, vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 2, &[0], count(0))]);
-    trial.connection.settings = pragmas(&[("journal_mode", "WAL"), ("cache_size", "-777")]);
-    trial.connection.read_back =
-        ["journal_mode", "synchronous", "cache_size", "busy_timeout", "no_such"].map(String::from).to_vec();
-    let ready = run(&trial).ready;
-    assert_eq!(ready.connections.len(), 2);
-    for connection in ready.connections {
-        assert_eq!((connection.database, connection.label.as_str()), (0, "w"));
-        // Synchronous FULL is the default of this build in WAL mode; 5 s is rusqlite's default, SQLite's is 0.
-        let expected = [
-            ("busy_timeout", Value::Integer(if driver == "c" { 0 } else { 5000 })),
-            ("cache_size", Value::Integer(-777)),
-            ("journal_mode", "wal".into()),
-            ("no_such", Value::Null),
-            ("synchronous", Value::Integer(2)),
-        ];
-        assert_eq!(connection.settings, expected.map(|(name, value)| (name.into(), value)).into());
-    }
-}
-
-fn inspect_opens_as_told(driver: &str) {
-    let scratch = Scratch::new();
-    let mut request = Inspect {
-        protocol: VERSION,
-        driver: driver.into(),
-        database: scratch.path("test.db").to_str().expect("UTF-8").into(),
-        connections: 3,
-        options: Default::default(),
-        settings: pragmas(&[("foreign_keys", "0")]),
-        read_back: vec!["foreign_keys".into(), "journal_mode".into()],
-    };
-    let ask = |request: &Inspect| RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));
-    let inspection: Inspection = serde_json::from_slice(&ask(&request).stdout).expect("inspection");
-    assert_eq!(inspection.connections.len(), 3);
-    let settings = &inspection.connections[2].settings;
-    assert_eq!((&settings["foreign_keys"], &settings["journal_mode"]), (&Value::Integer(0), &"delete".into()));
-    request.options.insert("turbo".into(), json!(true));
-    let refused = ask(&request);
-    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("turbo"));
-}
-
-#[test]
-fn input_that_ends_before_go_runs_nothing() {
-    let scratch = Scratch::new();
-    let trial =
-        trial("rusqlite", vec![scratch.database()], vec![insert(Begin::None)], vec![role("w", 1, &[0], count(5))]);
-    let output = RUNNER.run_without_go(&trial);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(matches!(lines(&output)[..], [Message::Ready(_)]));
-    assert_eq!(scratch.number("SELECT count(*) FROM t"), 0);
-    let output = RUNNER.verb("run", "");
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
 }
 
 fn what_cannot_be_prepared_is_refused(driver: &str) {
@@ -118,8 +61,6 @@ fn what_is_no_sqlite_error_ends_the_trial(driver: &str) {
 }
 
 on_each_driver!(
-    settings_are_those_in_effect
-    inspect_opens_as_told
     what_cannot_be_prepared_is_refused
     what_is_no_sqlite_error_ends_the_trial
 );

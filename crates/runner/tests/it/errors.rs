@@ -1,68 +1,7 @@
-//! Errors by their extended names, retries, rollbacks, and transactions that end empty.
-
-use std::time::Duration;
+//! Errors by their extended names, and rollbacks.
 
 use crate::common::*;
-use litelab_protocol::{Begin, Fetch, Operation, Prepare, Retry, Sharing, Source, Trial};
-
-fn no_wait(trial: &mut Trial) {
-    trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
-}
-
-/// Holds the write lock for the time `held` from the start of the runner.
-fn run_against_a_lock(scratch: &Scratch, trial: &Trial, held: Duration) -> Outcome {
-    scratch.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-    std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(trial));
-        std::thread::sleep(held);
-        scratch.run("COMMIT");
-        running.join().expect("trial")
-    })
-}
-
-fn a_retry_cures_a_busy_database(driver: &str) {
-    // Held longer with each try: on a busy machine the runner may start when the lock is free again.
-    tries(|tried| {
-        let scratch = Scratch::new();
-        let roles = vec![role("w", 1, &[0], count(1))];
-        let mut trial = trial(driver, vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
-        no_wait(&mut trial);
-        let on = vec!["SQLITE_BUSY".into()];
-        trial.retry = Retry { attempts: 100_000, backoff_us: 100, multiplier: 2.0, max_backoff_us: 2_000, on };
-        let outcome = run_against_a_lock(&scratch, &trial, Duration::from_millis(150 << (2 * tried)));
-        let only = outcome.only();
-        assert_eq!((only.committed, only.failed), (1, 0));
-        assert!(only.errors.keys().all(|code| code == "SQLITE_BUSY"), "{:?}", only.errors);
-        let busy = only.errors.get("SQLITE_BUSY").cloned().unwrap_or_default();
-        assert_eq!(busy.cured, busy.seen);
-        let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.errors).sum();
-        assert_eq!(ticked, busy.seen);
-        assert_eq!(scratch.number("SELECT count(*) FROM t"), 1);
-        timely(busy.seen > 20, format_args!("{busy:?}"))?;
-        // Over all attempts: a pause of 2 ms after each of them, except for the first few.
-        let (longest, paused) = (only.service.max(), (busy.seen - 6) * 2_000_000);
-        assert!(longest.is_some_and(|max| max > paused), "{longest:?} {busy:?}");
-        Ok(())
-    });
-}
-
-fn without_a_retry_it_fails(driver: &str) {
-    for on in [vec![], vec!["SQLITE_LOCKED".to_owned()]] {
-        let scratch = Scratch::new();
-        let roles = vec![role("w", 1, &[0], count(3))];
-        let mut trial = trial(driver, vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
-        no_wait(&mut trial);
-        trial.retry = Retry { attempts: 5, multiplier: 1.0, on, ..Retry::default() };
-        // Held until the run ends.
-        scratch.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-        let outcome = run(&trial);
-        scratch.run("COMMIT");
-        let only = outcome.only();
-        assert_eq!((only.committed, only.failed, only.service.count()), (0, 3, 0));
-        assert_eq!((only.errors["SQLITE_BUSY"].seen, only.errors["SQLITE_BUSY"].cured), (3, 0));
-        assert!(outcome.result.workers[0].inside_ns > 0);
-    }
-}
+use litelab_protocol::{Begin, Fetch, Operation, Prepare, Retry, Source};
 
 fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     let scratch = Scratch::new();
@@ -146,53 +85,8 @@ fn a_commit_that_fails_after_the_first_row_is_seen(driver: &str) {
     assert_eq!(scratch.number("SELECT a FROM t"), 99);
 }
 
-fn without_a_row_it_is_empty(driver: &str) {
-    for begin in [Begin::None, Begin::Immediate] {
-        let scratch = Scratch::new();
-        scratch.fill(3);
-        let mut claim = select("DELETE FROM t WHERE id = (SELECT min(id) FROM t) RETURNING id", &[], Fetch::First);
-        claim.required = true;
-        claim.yields = vec!["id".into()];
-        let log = statement("CREATE TABLE IF NOT EXISTS seen(id)", &[]);
-        scratch.run("CREATE TABLE seen(id)");
-        let take = transaction("take", begin, vec![], vec![log, claim]);
-        let note = vec![statement("INSERT INTO seen VALUES (?1)", &[0])];
-        let note = transaction("note", begin, vec![param("id", Source::Yielded { name: "id".into() })], note);
-        let mut trial =
-            trial(driver, vec![scratch.database()], vec![take, note], vec![role("w", 1, &[0, 1], count(10))]);
-        trial.sharing = Sharing::OneConnection;
-        let outcome = run(&trial);
-        let take = outcome.operation("w", "take");
-        // Three pairs; then only the first step, because a transaction that ends empty restarts the cycle.
-        assert_eq!((take.committed, take.empty, take.measured, take.rows), (3, 4, 3, 3));
-        assert_eq!(outcome.operation("w", "note").committed, 3);
-        assert_eq!(scratch.number("SELECT sum(id) * 10 + count(*) FROM seen"), 63);
-    }
-}
-
-fn what_was_rolled_back_has_yielded_nothing(driver: &str) {
-    let scratch = Scratch::new();
-    scratch.fill(1);
-    scratch.run("CREATE TABLE seen(id); CREATE TABLE never(id CHECK (id < 0))");
-    // It yields a value, and then violates a constraint: the next transaction must not receive the value.
-    let mut get = select("SELECT id FROM t", &[], Fetch::First);
-    get.yields = vec!["id".into()];
-    let fails = vec![get, statement("INSERT INTO never VALUES (1)", &[])];
-    let yielded = || vec![param("id", Source::Yielded { name: "id".into() })];
-    let note = vec![statement("INSERT INTO seen VALUES (ifnull(?1, -1))", &[0])];
-    let transactions =
-        vec![transaction("fails", Begin::Deferred, vec![], fails), transaction("note", Begin::None, yielded(), note)];
-    let outcome = run(&trial(driver, vec![scratch.database()], transactions, vec![role("w", 1, &[0, 1], count(2))]));
-    assert_eq!(outcome.operation("w", "fails").errors["SQLITE_CONSTRAINT_CHECK"].seen, 1);
-    assert_eq!(scratch.number("SELECT id FROM seen"), -1);
-}
-
 on_each_driver!(
-    a_retry_cures_a_busy_database
-    without_a_retry_it_fails
     a_reader_that_becomes_a_writer_meets_another
     a_failed_transaction_leaves_nothing_behind
     a_commit_that_fails_after_the_first_row_is_seen
-    without_a_row_it_is_empty
-    what_was_rolled_back_has_yielded_nothing
 );

@@ -3,8 +3,6 @@
 use crate::common::*;
 use litelab_protocol::{Begin, Database, Executor, Fetch, Sharing, Trial, Until};
 
-const MS: u64 = 1_000_000;
-
 /// On each database one write that holds its lock for `hold` milliseconds, and three readers until it ends.
 fn long_writes(databases: Vec<Database>, hold: u64) -> Trial {
     let mut write = insert(Begin::Immediate);

@@ -1,55 +1,7 @@
 //! Values and work: draws, yields, rows fetched and changed.
 
 use crate::common::*;
-use litelab_protocol::draw::{Drawer, Value};
 use litelab_protocol::{Begin, Fetch, Load, Prepare, Sharing, Source, Until, Work};
-use rusqlite::types::Value as Any;
-use serde_json::json;
-
-fn values_are_those_of_the_reference(driver: &str) {
-    let scratch = Scratch::new();
-    let values = vec![json!(null), json!(-1), json!(0.1), json!(5e-324), json!(""), json!("a\u{0}\"ü€")];
-    let params = vec![param("a", Source::Choice { values }), param("b", Source::Hex { bytes: 20 })];
-    let mut many = statement("INSERT INTO t(a, b) VALUES (?1, ?2), (?3, ?4)", &[0, 1]);
-    (many.tuples, many.repeat) = (2, 3);
-    let reference = Drawer::new(7, "many", &params, 0);
-    let roles = vec![role("w", 1, &[0], count(20))];
-    let transactions = vec![transaction("many", Begin::Immediate, params, vec![many])];
-    let outcome = run(&trial(driver, vec![scratch.database()], transactions, roles));
-    assert_eq!((outcome.only().committed, outcome.only().rows), (20, 120));
-    let mut select = scratch.connection.prepare("SELECT a, b FROM t ORDER BY id").expect("select");
-    let any = |value| match value {
-        Any::Null => Value::Null,
-        Any::Integer(i) => Value::Integer(i),
-        Any::Real(r) => Value::Real(r),
-        Any::Text(text) => Value::Text(text),
-        Any::Blob(_) => panic!("a BLOB"),
-    };
-    let rows = select.query_map([], |r| Ok((any(r.get(0)?), any(r.get(1)?)))).expect("rows");
-    let rows: Vec<_> = rows.collect::<Result<_, _>>().expect("rows");
-    assert_eq!(rows, (0..120).map(|r| (reference.draw(0, r), reference.draw(1, r))).collect::<Vec<_>>());
-}
-
-fn yields_reach_later_statements_and_transactions(driver: &str) {
-    let scratch = Scratch::new();
-    let yielded = |name: &str| param(name, Source::Yielded { name: name.into() });
-    let mut first = select("INSERT INTO t(a, b) VALUES (?1, 'x') RETURNING id, b", &[0], Fetch::All);
-    first.yields = vec!["id".into(), "text".into()];
-    let start = transaction(
-        "start",
-        Begin::Immediate,
-        vec![param("n", Source::Sequence { start: 10, step: 10 }), yielded("id")],
-        vec![first, statement("UPDATE t SET a = a + 1 WHERE id = ?1", &[1])],
-    );
-    let finish = vec![statement("UPDATE t SET b = ?2 || 'y' || ?1 WHERE id = ?1", &[0, 1])];
-    let finish = transaction("finish", Begin::None, vec![yielded("id"), yielded("text")], finish);
-    let roles = vec![role("w", 3, &[0, 1], count(24))];
-    let outcome = run(&trial(driver, vec![scratch.database()], vec![start, finish], roles));
-    assert_eq!(outcome.operation("w", "start").committed, 12);
-    assert_eq!(outcome.operation("w", "finish").rows, 12);
-    assert_eq!(scratch.number("SELECT count(*) FROM t WHERE b = 'xy' || id AND a % 10 = 1"), 12);
-    assert_eq!(scratch.number("SELECT sum(a) FROM t"), (1..=12).map(|n| n * 10 + 1).sum::<i64>());
-}
 
 fn what_is_bound_stays_while_the_same_is_yielded(driver: &str) {
     for (prepare, fetch) in [(Prepare::Once, Fetch::All), (Prepare::Each, Fetch::Buffer), (Prepare::Once, Fetch::None)]
@@ -224,8 +176,6 @@ fn memory_does_not_grow_with_the_operations() {
 }
 
 on_each_driver!(
-    values_are_those_of_the_reference
-    yields_reach_later_statements_and_transactions
     what_is_bound_stays_while_the_same_is_yielded
     virtual_tables_outlive_the_statements
     rows_of_every_kind_are_fetched

@@ -2,21 +2,20 @@
 
 use std::time::Duration;
 
+use litelab_protocol::Dialect;
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Dialect, sql};
+use litelab_protocol::sql::{self, Insert};
 
 use crate::ServersError;
 use cell::Cell;
 use connect::Connection;
 use line::ConnectionHandle;
-use tuple::Tuple;
 
 mod cell;
 mod connect;
 mod line;
 mod mysql;
 mod postgres;
-mod tuple;
 mod url;
 
 pub use url::{Url, without_password};
@@ -41,10 +40,19 @@ pub struct Prepared {
     pub parameters: usize,
 }
 
+/// Largest number of bound values in PostgreSQL and MySQL.
+const PARAMETERS: usize = 65_535;
+/// Most rows of one statement; more gain nothing.
+const ROWS: usize = 500;
 /// Rows per transaction of [`Admin::insert`].
 const COMMIT: usize = 10_000;
 /// Size in bytes above which rows are inserted one by one: `max_allowed_packet` of MariaDB is 16 MiB.
 const LARGE: usize = 4 << 20;
+
+/// Number of rows of one statement.
+fn at_once(parameters: usize) -> usize {
+    (PARAMETERS / parameters).clamp(1, ROWS)
+}
 
 /// Whether the rows fit into one statement.
 fn fit(rows: &[Vec<Value>]) -> bool {
@@ -173,9 +181,9 @@ impl Admin {
         rows: impl IntoIterator<Item = Vec<Value>>,
     ) -> Result<u64, ServersError> {
         self.enter(schema)?;
-        let tuple = Tuple::find(self.dialect(), sql);
-        let at_once = tuple.as_ref().map_or(1, Tuple::rows);
-        let many = tuple.map(|t| t.of(at_once));
+        let insert = Insert::find(self.dialect(), sql);
+        let at_once = insert.as_ref().map_or(1, |insert| at_once(insert.parameters));
+        let many = insert.map(|insert| insert.of_rows(at_once));
         let mut rows = rows.into_iter();
         let mut done = 0;
         loop {
@@ -184,13 +192,17 @@ impl Admin {
                 return Ok(done);
             }
             done += chunk.len() as u64;
-            let (one, many) = (sql.to_owned(), many.clone());
-            // Statements of many rows as long as enough rows are left, then statements of one row.
+            let (one, many) = (sql.to_owned(), many.clone().filter(|_| at_once > 1 && chunk.len() >= at_once));
             self.line.ask(move |connection| {
-                let many = many.as_deref().map(|many| (many, at_once));
+                // Statements of many rows as long as enough rows are left, then statements of one row.
+                let at_once = if many.is_some() { at_once } else { 1 };
+                let chunks = chunk.chunks(at_once).flat_map(|some| {
+                    let size = if some.len() == at_once && fit(some) { at_once } else { 1 };
+                    some.chunks(size)
+                });
                 match connection {
-                    Connection::Postgres(client) => postgres::insert(client, &one, many, &chunk),
-                    Connection::Mysql(conn) => mysql::insert(conn, &one, many, &chunk),
+                    Connection::Postgres(client) => postgres::insert(client, &one, many.as_deref(), chunks),
+                    Connection::Mysql(conn) => mysql::insert(conn, &one, many.as_deref(), chunks),
                 }
             })?;
         }
@@ -290,5 +302,13 @@ fn checked(name: &str) -> Result<&str, ServersError> {
         Ok(name)
     } else {
         Err(ServersError::Answer(format!("`{name}` is no name of a setting")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_statement_binds_more_than_the_servers_allow() {
+        assert_eq!([1, 1000, 70_000].map(super::at_once), [500, 65, 1]);
     }
 }

@@ -9,7 +9,7 @@ use mysql::{Column, Conn, Error, OptsBuilder, Params, Statement, Transaction, Tx
 
 use super::cell::{Cell, Rows, foreign};
 use super::line::LONGEST;
-use super::{Admin, Prepared, Url, fit};
+use super::{Admin, Prepared, Url};
 use crate::ServersError;
 use crate::error::one_line;
 
@@ -32,7 +32,7 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError
         // A node outside its cluster answers `SET` and nothing else.
         .init(vec![format!("SET SESSION lock_wait_timeout = {}", Admin::PATIENCE.as_secs()), "SELECT 1".into()]);
     let mut conn = Conn::new(options).map_err(|e| refusal(&format!("{host}:{port}"), e))?;
-    if variable(&mut conn, "wsrep_on")?.eq_ignore_ascii_case("on") {
+    if named(&mut conn, "VARIABLES", "wsrep_on")?.eq_ignore_ascii_case("on") {
         // On Galera, a read waits for the commits of all other nodes.
         execute(&mut conn, "SET SESSION wsrep_sync_wait = 1")?;
     }
@@ -87,11 +87,7 @@ pub(super) fn status(conn: &mut Conn, name: &str) -> Result<String, ServersError
     named(conn, "STATUS", name)
 }
 
-/// Value of a system variable; empty if the server does not have it (MySQL has none of Galera's).
-fn variable(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
-    named(conn, "VARIABLES", name)
-}
-
+/// Value of a status or system variable; empty if the server does not have it (MySQL has none of Galera's).
 fn named(conn: &mut Conn, of: &str, name: &str) -> Result<String, ServersError> {
     let row: Option<(String, String)> = conn.query_first(format!("SHOW GLOBAL {of} LIKE '{name}'")).map_err(error)?;
     Ok(row.map(|(_, value)| value).unwrap_or_default())
@@ -147,26 +143,19 @@ pub(super) fn prepare(conn: &mut Conn, sql: &str) -> Result<Prepared, ServersErr
     Ok(prepared)
 }
 
-/// Inserts rows in one transaction.
-pub(super) fn insert(
+/// Inserts rows in one transaction, each chunk by one statement.
+pub(super) fn insert<'a>(
     conn: &mut Conn,
     one: &str,
-    many: Option<(&str, usize)>,
-    rows: &[Vec<Value>],
+    many: Option<&str>,
+    chunks: impl Iterator<Item = &'a [Vec<Value>]>,
 ) -> Result<(), ServersError> {
     let mut transaction = conn.start_transaction(TxOpts::default()).map_err(error)?;
     let single = transaction.prep(one).map_err(error)?;
-    let several = match many {
-        Some((sql, at_once)) if rows.len() >= at_once => Some((transaction.prep(sql).map_err(error)?, at_once)),
-        _ => None,
-    };
-    for chunk in rows.chunks(several.as_ref().map_or(1, |(_, at_once)| *at_once)) {
-        match &several {
-            Some((statement, at_once)) if chunk.len() == *at_once && fit(chunk) => {
-                run(&mut transaction, statement, chunk)?;
-            }
-            _ => chunk.chunks(1).try_for_each(|row| run(&mut transaction, &single, row))?,
-        }
+    let several = many.map(|sql| transaction.prep(sql).map_err(error)).transpose()?;
+    for chunk in chunks {
+        let statement = several.as_ref().filter(|_| chunk.len() > 1).unwrap_or(&single);
+        run(&mut transaction, statement, chunk)?;
     }
     transaction.commit().map_err(error)
 }

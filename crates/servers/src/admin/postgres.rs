@@ -10,7 +10,7 @@ use postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement, Transaction};
 
 use super::cell::{Cell, Rows, foreign};
-use super::{Admin, Prepared, Url, fit};
+use super::{Admin, Prepared, Url};
 use crate::ServersError;
 use crate::error::one_line;
 
@@ -55,7 +55,7 @@ fn refusal(host: &str, error: &Error) -> ServersError {
 }
 
 /// Maps an error of a statement.
-pub(super) fn error(error: &Error) -> ServersError {
+pub(super) fn error(error: Error) -> ServersError {
     match error.as_db_error() {
         Some(said) => {
             let detail = said.detail().map(|d| format!("; {d}")).unwrap_or_default();
@@ -67,7 +67,7 @@ pub(super) fn error(error: &Error) -> ServersError {
             ServersError::Sql { name: said.code().code().into(), message }
         }
         None => {
-            let why = std::error::Error::source(error).map(|e| format!(": {e}")).unwrap_or_default();
+            let why = std::error::Error::source(&error).map(|e| format!(": {e}")).unwrap_or_default();
             let text = one_line(&format!("{error}{why}"));
             if error.is_closed() || text.starts_with("error communicating") {
                 ServersError::Lost(text)
@@ -80,7 +80,7 @@ pub(super) fn error(error: &Error) -> ServersError {
 
 /// First column of a query's first row as text; `None` if there is no row or the value is NULL.
 pub(super) fn text(client: &mut Client, sql: &str) -> Result<Option<String>, ServersError> {
-    let messages = client.simple_query(sql).map_err(|e| error(&e))?;
+    let messages = client.simple_query(sql).map_err(error)?;
     Ok(messages
         .iter()
         .find_map(|m| match m {
@@ -108,7 +108,7 @@ fn literal(text: &str) -> String {
 }
 
 pub(super) fn execute(client: &mut Client, sql: &str) -> Result<(), ServersError> {
-    client.batch_execute(sql).map_err(|e| error(&e))
+    client.batch_execute(sql).map_err(error)
 }
 
 pub(super) fn create_schema(client: &mut Client, schema: &str) -> Result<(), ServersError> {
@@ -136,10 +136,10 @@ pub(super) fn enter(client: &mut Client, schema: &str) -> Result<(), ServersErro
 pub(super) fn prepare(client: &mut Client, sql: &str) -> Result<Prepared, ServersError> {
     // Preparing a COPY checks nothing, and running it consumes rows. Instead, a SELECT of its columns is prepared.
     if let Some(select) = copied(sql) {
-        let statement = client.prepare(&select).map_err(|e| error(&e))?;
+        let statement = client.prepare(&select).map_err(error)?;
         return Ok(Prepared { columns: Vec::new(), parameters: statement.columns().len() });
     }
-    let statement = client.prepare(sql).map_err(|e| error(&e))?;
+    let statement = client.prepare(sql).map_err(error)?;
     let columns = statement.columns().iter().map(|c| c.name().to_owned()).collect();
     Ok(Prepared { columns, parameters: statement.params().len() })
 }
@@ -161,29 +161,21 @@ fn stdin(word: &str) -> bool {
     word.trim_end_matches(';').eq_ignore_ascii_case("stdin")
 }
 
-/// Inserts rows in one transaction.
-pub(super) fn insert(
+/// Inserts rows in one transaction, each chunk by one statement.
+pub(super) fn insert<'a>(
     client: &mut Client,
     one: &str,
-    many: Option<(&str, usize)>,
-    rows: &[Vec<Value>],
+    many: Option<&str>,
+    chunks: impl Iterator<Item = &'a [Vec<Value>]>,
 ) -> Result<(), ServersError> {
-    let failed = |e: Error| error(&e);
-    let mut transaction = client.transaction().map_err(failed)?;
-    let single = transaction.prepare(one).map_err(failed)?;
-    let several = match many {
-        Some((sql, at_once)) if rows.len() >= at_once => Some((transaction.prepare(sql).map_err(failed)?, at_once)),
-        _ => None,
-    };
-    for chunk in rows.chunks(several.as_ref().map_or(1, |(_, at_once)| *at_once)) {
-        match &several {
-            Some((statement, at_once)) if chunk.len() == *at_once && fit(chunk) => {
-                run(&mut transaction, statement, chunk)?;
-            }
-            _ => chunk.chunks(1).try_for_each(|row| run(&mut transaction, &single, row))?,
-        }
+    let mut transaction = client.transaction().map_err(error)?;
+    let single = transaction.prepare(one).map_err(error)?;
+    let several = many.map(|sql| transaction.prepare(sql).map_err(error)).transpose()?;
+    for chunk in chunks {
+        let statement = several.as_ref().filter(|_| chunk.len() > 1).unwrap_or(&single);
+        run(&mut transaction, statement, chunk)?;
     }
-    transaction.commit().map_err(failed)
+    transaction.commit().map_err(error)
 }
 
 fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Value>]) -> Result<(), ServersError> {
@@ -193,7 +185,7 @@ fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Val
         return Err(ServersError::Answer(format!("{} values for {wanted} parameters", values.len())));
     }
     let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|b| b as _).collect();
-    transaction.execute(statement, &values).map(drop).map_err(|e| error(&e))
+    transaction.execute(statement, &values).map(drop).map_err(error)
 }
 
 /// A value sent as text, which the server parses as the type of the parameter: an integer may be bound to a `smallint`,
@@ -230,8 +222,8 @@ impl ToSql for Bound<'_> {
 
 pub(super) fn tables(client: &mut Client, schema: &str) -> Result<Vec<String>, ServersError> {
     let sql = format!("SELECT tablename FROM pg_tables WHERE schemaname = {} ORDER BY 1", literal(schema));
-    let rows = client.query(&sql, &[]).map_err(|e| error(&e))?;
-    rows.iter().map(|row| row.try_get(0).map_err(|e| error(&e))).collect()
+    let rows = client.query(&sql, &[]).map_err(error)?;
+    rows.iter().map(|row| row.try_get(0).map_err(error)).collect()
 }
 
 pub(super) fn analyze(client: &mut Client, table: &str) -> Result<(), ServersError> {
@@ -239,8 +231,7 @@ pub(super) fn analyze(client: &mut Client, table: &str) -> Result<(), ServersErr
 }
 
 pub(super) fn content_hash(client: &mut Client, table: &str) -> Result<String, ServersError> {
-    let failed = |e: Error| error(&e);
-    let all = client.prepare(&format!("SELECT * FROM {}", name(table))).map_err(failed)?;
+    let all = client.prepare(&format!("SELECT * FROM {}", name(table))).map_err(error)?;
     let (mut select, mut order) = (Vec::new(), Vec::new());
     for column in all.columns() {
         // Qualified, because a bare name in ORDER BY refers to the selected text, not to the number.
@@ -251,9 +242,9 @@ pub(super) fn content_hash(client: &mut Client, table: &str) -> Result<String, S
     }
     let sql = format!("SELECT {} FROM {} AS t ORDER BY {}", select.join(","), name(table), order.join(","));
     let nothing: [&str; 0] = [];
-    let mut found = client.query_raw(&sql, nothing).map_err(failed)?;
+    let mut found = client.query_raw(&sql, nothing).map_err(error)?;
     let mut rows = Rows::default();
-    while let Some(row) = found.next().map_err(failed)? {
+    while let Some(row) = found.next().map_err(error)? {
         let cells = all.columns().iter().enumerate().map(|(i, c)| cell(&row, i, c.name(), c.type_()));
         rows.add(cells.collect::<Result<_, _>>()?)?;
     }
@@ -261,7 +252,7 @@ pub(super) fn content_hash(client: &mut Client, table: &str) -> Result<String, S
 }
 
 pub(super) fn rows(client: &mut Client, sql: &str) -> Result<Vec<Vec<Cell>>, ServersError> {
-    let found = client.query(sql, &[]).map_err(|e| error(&e))?;
+    let found = client.query(sql, &[]).map_err(error)?;
     // The binary format of NUMERIC has no fixed size; the hash of a whole table selects such a column as text.
     let decimal = |row: &Row| row.columns().iter().find(|c| *c.type_() == Type::NUMERIC).map(|c| c.name().to_owned());
     if let Some(column) = found.first().and_then(decimal) {
@@ -278,7 +269,7 @@ fn is_text(its_type: &Type) -> bool {
 /// Converts a value to its SQLite type.
 fn cell(row: &Row, at: usize, column: &str, its_type: &Type) -> Result<Cell, ServersError> {
     fn get<'a, T: postgres::types::FromSql<'a>>(row: &'a Row, at: usize) -> Result<Option<T>, ServersError> {
-        row.try_get(at).map_err(|e| error(&e))
+        row.try_get(at).map_err(error)
     }
     let cell = match *its_type {
         Type::BOOL => get::<bool>(row, at)?.map(|b| Cell::Integer(b.into())),

@@ -20,11 +20,7 @@ pub(super) struct Account {
 /// # Errors
 /// The first folder that is closed to that user, or that the user does not exist.
 pub fn may_enter(kind: Kind, folder: &Path) -> Result<(), ServersError> {
-    let whole = folder.canonicalize().map_err(|source| ServersError::Io {
-        what: "enter the folder",
-        path: folder.into(),
-        source,
-    })?;
+    let whole = folder.canonicalize().map_err(ServersError::io("enter the folder", folder))?;
     Account::for_kind(kind)?.map_or(Ok(()), |account| account.can_reach(&whole))
 }
 
@@ -50,11 +46,8 @@ impl Account {
 
     /// Changes the owner of a file or folder to this user.
     pub fn own(&self, path: &Path) -> Result<(), ServersError> {
-        std::os::unix::fs::chown(path, Some(self.uid), Some(self.gid)).map_err(|source| ServersError::Io {
-            what: "give it to the server's user",
-            path: path.into(),
-            source,
-        })
+        let owned = std::os::unix::fs::chown(path, Some(self.uid), Some(self.gid));
+        owned.map_err(ServersError::io("give it to the server's user", path))
     }
 
     /// Checks that this user may enter every folder above an existing one.

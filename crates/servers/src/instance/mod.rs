@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Child;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::Signal;
@@ -26,7 +26,7 @@ mod up;
 pub use account::may_enter;
 pub use process::Process;
 pub use state::{Node, State};
-pub use up::{Down, Status, Up, default_folder, down, status, up};
+pub use up::{Condition, default_folder, down, status, up};
 
 /// A server that has not ended after this time is killed.
 const STOP: Duration = Duration::from_secs(20);
@@ -41,6 +41,16 @@ pub struct Options<'a> {
     /// Absolute path with which the names of further folders begin. If this process is killed, they are removed like
     /// the server's folder.
     pub scratch: Option<&'a Path>,
+}
+
+impl Options<'_> {
+    /// [`ServersError::Interrupted`] if the start is cancelled.
+    fn check(&self) -> Result<(), ServersError> {
+        match self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(ServersError::Interrupted),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A running server that litelab started. Dropping it stops the server and removes its folder. So does the end of this
@@ -65,16 +75,8 @@ impl Instance {
     ///
     /// # Errors
     /// Missing programs, a folder that cannot be used, or a server that does not start (with the line of its log that
-    /// states the reason).
-    pub fn start(kind: Kind, folder: &Path) -> Result<Self, ServersError> {
-        Self::start_with(kind, folder, &Options::default())
-    }
-
-    /// As [`Self::start`], with options.
-    ///
-    /// # Errors
-    /// As [`Self::start`], and [`ServersError::Interrupted`].
-    pub fn start_with(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Self, ServersError> {
+    /// states the reason), and [`ServersError::Interrupted`].
+    pub fn start(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Self, ServersError> {
         let place = InstanceFiles::make(kind, folder)?;
         let per_node = if kind == Kind::Galera { mariadb::PORTS } else { 1 };
         let ports = ports::free(per_node * kind.nodes() as usize, options.port)?;
@@ -87,8 +89,7 @@ impl Instance {
         // From here on, an early return removes the folder.
         let mut instance = Self { place, state, children, guard: None, running: true };
         let guard = Guard::begin(&instance.place.folder, options.scratch.filter(|path| path.is_absolute()));
-        instance.guard =
-            Some(guard.map_err(|source| ServersError::Io { what: "run", path: "/bin/sh".into(), source })?);
+        instance.guard = Some(guard.map_err(ServersError::io("run", Path::new("/bin/sh")))?);
         instance.install(options)?;
         for node in 0..instance.state.nodes.len() {
             instance.bring_up(node, node == 0, options)?;
@@ -97,16 +98,9 @@ impl Instance {
         instance.state.version = Admin::connect(&instance.state.url)?.version()?;
         instance.state.write(&instance.place.folder)?;
         if let Some(guard) = &mut instance.guard {
-            let lost = |source| ServersError::Io { what: "tell its guard of", path: folder.into(), source };
-            guard.up().map_err(lost)?;
+            guard.up().map_err(ServersError::io("tell its guard of", folder))?;
         }
         Ok(instance)
-    }
-
-    /// Kind of the server.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        self.state.kind
     }
 
     /// URL with user and password: `postgres://…` or `mysql://…`; for a cluster with three hosts.
@@ -140,12 +134,6 @@ impl Instance {
         self.url_of(std::slice::from_ref(node))
     }
 
-    /// Whether all processes run.
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        self.state.is_up()
-    }
-
     /// Kills one node (SIGKILL) and waits until its process is gone.
     ///
     /// # Errors
@@ -160,19 +148,11 @@ impl Instance {
     }
 
     /// Restarts a killed node with its data, and waits until it answers (in a cluster, until it is synced). At least
-    /// one other node of a cluster must be running.
+    /// one other node of a cluster must be running. The node keeps its port.
     ///
     /// # Errors
-    /// The node does not exist or does not start.
-    pub fn restart(&mut self, node: usize) -> Result<(), ServersError> {
-        self.restart_with(node, &Options::default())
-    }
-
-    /// As [`Self::restart`], with options; the node keeps its port.
-    ///
-    /// # Errors
-    /// As [`Self::restart`], and [`ServersError::Interrupted`].
-    pub fn restart_with(&mut self, node: usize, options: &Options<'_>) -> Result<(), ServersError> {
+    /// The node does not exist or does not start, and [`ServersError::Interrupted`].
+    pub fn restart(&mut self, node: usize, options: &Options<'_>) -> Result<(), ServersError> {
         if self.node(node)?.lives() {
             return Err(ServersError::Failed(format!("node {node} lives: kill it before it is started again")));
         }

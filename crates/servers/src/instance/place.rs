@@ -41,7 +41,7 @@ impl InstanceFiles {
             return Err(ServersError::Folder { path: whole, why: why.into() });
         }
         let account = Account::for_kind(kind)?;
-        let failed = |what| move |source| ServersError::Io { what, path: folder.into(), source };
+        let failed = |what| ServersError::io(what, folder);
         if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
             let why = "it is not empty; a server is only made in a folder of its own: choose another with --dir";
             return Err(ServersError::Folder { path: folder.into(), why: why.into() });
@@ -78,19 +78,16 @@ impl InstanceFiles {
 
     /// Creates a folder that belongs to the server's user and is closed to others.
     pub fn own_folder(&self, path: &Path) -> Result<(), ServersError> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| ServersError::Io {
-            what: "make the folder",
-            path: path.into(),
-            source,
-        })?;
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(ServersError::io("make the folder", path))?;
         self.account.as_ref().map_or(Ok(()), |a| a.own(path))
     }
 
     /// Writes a file that belongs to the server's user and is closed to others.
     pub fn own_file(&self, path: &Path, text: &str) -> Result<(), ServersError> {
-        let failed = |source| ServersError::Io { what: "write", path: path.into(), source };
+        let failed = ServersError::io("write", path);
         let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path).map_err(&failed)?;
         std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
         self.account.as_ref().map_or(Ok(()), |a| a.own(path))
     }
@@ -135,7 +132,7 @@ impl InstanceFiles {
             .stdout(stdout)
             .stderr(stderr)
             .spawn()
-            .map_err(|source| ServersError::Io { what: "start", path: program.into(), source })?;
+            .map_err(ServersError::io("start", program))?;
         let Some(process) = Process::of(child.id()) else {
             let _gone = child.kill().and_then(|()| child.wait());
             return Err(ServersError::Failed("a server is told by /proc, which is absent here".into()));
@@ -146,11 +143,7 @@ impl InstanceFiles {
     /// Opens a node's log for writing.
     pub fn open_log(&self, node: usize) -> Result<File, ServersError> {
         let path = self.log(node);
-        File::options().create(true).append(true).open(&path).map_err(|source| ServersError::Io {
-            what: "open",
-            path,
-            source,
-        })
+        File::options().create(true).append(true).open(&path).map_err(ServersError::io("open", &path))
     }
 
     /// Output of a node after the first `from` bytes of its log.
@@ -182,7 +175,7 @@ pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
     }
-    left.map_err(|source| ServersError::Io { what: "remove the folder", path: folder.into(), source })
+    left.map_err(ServersError::io("remove the folder", folder))
 }
 
 /// The line of an output that states the reason: the last line with an error, else the last line. Lines that end in
@@ -206,16 +199,14 @@ pub(super) fn claim(place: &InstanceFiles, state: &State) -> Result<(), ServersE
     let ignore = place.folder.join(".gitignore");
     match File::options().write(true).create_new(true).open(&ignore) {
         // Ignores the whole folder, including this file.
-        Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n").map_err(|source| ServersError::Io {
-            what: "write",
-            path: ignore,
-            source,
-        })?,
+        Ok(mut file) => {
+            std::io::Write::write_all(&mut file, b"*\n").map_err(ServersError::io("write", &ignore))?;
+        }
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             let why = "another litelab is starting a server there";
             return Err(ServersError::Folder { path: place.folder.clone(), why: why.into() });
         }
-        Err(source) => return Err(ServersError::Io { what: "write", path: ignore, source }),
+        Err(source) => return Err(ServersError::io("write", &ignore)(source)),
     }
     state.write(&place.folder)
 }

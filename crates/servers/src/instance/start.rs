@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -51,7 +50,7 @@ impl Instance {
         let output = loop {
             match ended.recv_timeout(POLL) {
                 Ok(output) => break output,
-                Err(_) if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => {
+                Err(_) if options.check().is_err() => {
                     process.signal(Signal::KILL);
                     let _dead = process.ends_within(STOP);
                     return Err(ServersError::Interrupted);
@@ -64,7 +63,7 @@ impl Instance {
                 Err(_) => {}
             }
         };
-        let output = output.map_err(|source| ServersError::Io { what: "wait for", path: program.into(), source })?;
+        let output = output.map_err(ServersError::io("wait for", program))?;
         let said = format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if output.status.success() {
             return Ok(said);
@@ -74,9 +73,9 @@ impl Instance {
 
     /// Registers a process with the guard, then opens its gate.
     fn open_gate(&mut self, child: &mut Child, process: &Process, signal: &str) -> Result<(), ServersError> {
-        let lost = |source| ServersError::Io { what: "tell its guard of", path: self.place.folder.clone(), source };
+        let lost = ServersError::io("tell its guard of", &self.place.folder);
         if let Some(guard) = &mut self.guard {
-            guard.add(process, signal).map_err(lost)?;
+            guard.add(process, signal).map_err(&lost)?;
         }
         match child.stdin.take() {
             Some(mut gate) => std::io::Write::write_all(&mut gate, b"go\n").map_err(lost),
@@ -144,54 +143,55 @@ impl Instance {
         deadline: Instant,
         options: &Options<'_>,
     ) -> Result<(), ServersError> {
-        let url = self.node_url(node);
-        loop {
-            let ended = self.children[node].as_mut().is_none_or(|c| !matches!(c.try_wait(), Ok(None)));
-            if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(ServersError::Interrupted);
-            }
-            let kind = self.state.kind;
-            if ended {
+        let (url, kind) = (self.node_url(node), self.state.kind);
+        poll(kind, deadline, options, || {
+            if self.children[node].as_mut().is_none_or(|c| !matches!(c.try_wait(), Ok(None))) {
                 let why = place::telling(&self.place.said(node, from));
                 return Err(ServersError::Failed(format!("{kind} ended while it started: {why}")));
             }
             let answered = Admin::connect_within(&url, Duration::from_secs(2)).and_then(|mut admin| {
                 if kind == Kind::Galera { admin.cluster_state() } else { Ok((1, "Synced".into())) }
             });
-            match answered {
-                Ok((_, state)) if state == "Synced" => return Ok(()),
-                _ if Instant::now() < deadline => std::thread::sleep(POLL),
-                Ok((_, state)) => {
-                    return Err(ServersError::Failed(format!("{kind} did not come up: node {node} is {state}")));
-                }
-                Err(e) => return Err(ServersError::Failed(format!("{kind} did not come up: {e}"))),
-            }
-        }
+            Ok(match answered {
+                Ok((_, state)) if state == "Synced" => None,
+                Ok((_, state)) => Some(format!("node {node} is {state}")),
+                Err(e) => Some(e.to_string()),
+            })
+        })
     }
 
     /// Waits until each node of a cluster is connected to all others.
     pub(super) fn await_cluster(&self, options: &Options<'_>) -> Result<(), ServersError> {
-        if self.state.kind != Kind::Galera {
+        let kind = self.state.kind;
+        if kind != Kind::Galera {
             return Ok(());
         }
         let (all, deadline) = (self.state.nodes.len(), Instant::now() + START);
-        for node in 0..all {
-            loop {
+        (0..all).try_for_each(|node| {
+            poll(kind, deadline, options, || {
                 let (size, state) = Admin::connect(&self.node_url(node))?.cluster_state()?;
-                if size == all && state == "Synced" {
-                    break;
-                }
-                if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                    return Err(ServersError::Interrupted);
-                }
-                if Instant::now() > deadline {
-                    return Err(ServersError::Failed(format!(
-                        "galera did not come up: node {node} is {state} in a cluster of {size}"
-                    )));
-                }
-                std::thread::sleep(POLL);
+                let complete = size == all && state == "Synced";
+                Ok((!complete).then(|| format!("node {node} is {state} in a cluster of {size}")))
+            })
+        })
+    }
+}
+
+/// Calls `look` until it returns `None`. Its text states what a server that did not come up in time lacks.
+fn poll(
+    kind: Kind,
+    deadline: Instant,
+    options: &Options<'_>,
+    mut look: impl FnMut() -> Result<Option<String>, ServersError>,
+) -> Result<(), ServersError> {
+    loop {
+        options.check()?;
+        match look()? {
+            None => return Ok(()),
+            Some(lack) if Instant::now() > deadline => {
+                return Err(ServersError::Failed(format!("{kind} did not come up: {lack}")));
             }
+            Some(_) => std::thread::sleep(POLL),
         }
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ impl State {
             Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
-            Err(source) => return Err(ServersError::Io { what: "read", path, source }),
+            Err(source) => return Err(ServersError::io("read", &path)(source)),
         };
         serde_json::from_str(&text).map(Some).map_err(|e| ServersError::Folder {
             path,
@@ -77,10 +77,6 @@ impl State {
     pub(super) fn write(&self, folder: &Path) -> Result<(), ServersError> {
         let path = folder.join(FILE);
         let unfinished = folder.join(format!("{FILE}.new"));
-        let failed = |what, path: &PathBuf| {
-            let path = path.clone();
-            move |source| ServersError::Io { what, path, source }
-        };
         let text = serde_json::to_string_pretty(self).map_err(|e| ServersError::Failed(e.to_string()))?;
         let mut options = std::fs::OpenOptions::new();
         let mut file = options
@@ -89,9 +85,9 @@ impl State {
             .truncate(true)
             .mode(0o600)
             .open(&unfinished)
-            .map_err(failed("write", &unfinished))?;
-        file.write_all(text.as_bytes()).map_err(failed("write", &unfinished))?;
-        std::fs::rename(&unfinished, &path).map_err(failed("rename", &path))
+            .map_err(ServersError::io("write", &unfinished))?;
+        file.write_all(text.as_bytes()).map_err(ServersError::io("write", &unfinished))?;
+        std::fs::rename(&unfinished, &path).map_err(ServersError::io("rename", &path))
     }
 }
 

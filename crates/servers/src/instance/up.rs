@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{Instance, Options, STOP, State, place};
+use super::{Instance, Node, Options, STOP, State, place};
 use crate::{Kind, ServersError};
 
 /// Default folder of a server of this kind, below the current directory.
@@ -14,50 +14,26 @@ pub fn default_folder(kind: Kind) -> PathBuf {
     Path::new("litelab-servers").join(kind.name())
 }
 
-/// Result of [`up`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Up {
-    /// The server was started.
-    Started(State),
-    /// The server was started, after the remains of an earlier one were removed that had ended without [`down`] (for
-    /// example at a power loss).
-    StartedAnew(State),
-    /// The server was already running.
-    Already(State),
-}
-
-/// Result of [`down`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Down {
-    /// The server was stopped and its folder removed.
-    Stopped(State),
-    /// No process was left; the folder was removed.
-    Removed(State),
-    /// There was no server.
-    Nothing,
-}
-
-/// Result of [`status`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
+/// Condition of the server in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
     /// All processes run.
-    Up(State),
+    Up,
     /// Some processes do not run, or the server is starting.
-    Partly(State),
-    /// No process runs, but the folder exists.
-    Stale(State),
-    /// There is no server.
-    Nothing,
+    Partly,
+    /// No process runs, but the folder exists: the server has ended without [`down`] (for example at a power loss).
+    Stale,
 }
 
-/// Starts a server that outlives this process.
+/// Starts a server that outlives this process, unless it is up. Returns its state, and the condition in which it was
+/// found, if there was one. The remains of a server that was [`Condition::Stale`] are removed.
 ///
 /// # Errors
 /// As [`Instance::start`], and a folder that contains another server.
-pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, ServersError> {
-    let anew = match status(kind, folder)? {
-        Status::Up(state) => return Ok(Up::Already(state)),
-        Status::Partly(state) => {
+pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<(State, Option<Condition>), ServersError> {
+    let former = match status(kind, folder)? {
+        Some((state, Condition::Up)) => return Ok((state, Some(Condition::Up))),
+        Some((state, Condition::Partly)) => {
             let living = state.nodes.iter().filter(|n| n.lives()).count();
             let why = format!(
                 "{living} of {} servers of {kind} run there: end them first (litelab servers down {kind})",
@@ -65,36 +41,32 @@ pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<Up, Server
             );
             return Err(ServersError::Folder { path: folder.into(), why });
         }
-        Status::Stale(state) => {
+        Some((state, Condition::Stale)) => {
             place::remove(folder, &state)?;
-            true
+            Some(Condition::Stale)
         }
-        Status::Nothing => false,
+        None => None,
     };
-    let state = match Instance::start_with(kind, folder, options) {
-        Ok(instance) => instance.keep(),
+    match Instance::start(kind, folder, options) {
+        Ok(instance) => Ok((instance.keep(), former)),
         Err(e) => {
             remove_parent(kind, folder);
-            return Err(e);
+            Err(e)
         }
-    };
-    Ok(if anew { Up::StartedAnew(state) } else { Up::Started(state) })
+    }
 }
 
-/// Stops the server of a folder, waits until its processes are gone, and removes the folder.
+/// Stops the server of a folder, waits until its processes are gone, and removes the folder. Returns the condition in
+/// which it was found; `None` if there was no server.
 ///
 /// # Errors
 /// A folder that contains another kind of server, or that cannot be removed.
-pub fn down(kind: Kind, folder: &Path) -> Result<Down, ServersError> {
-    let (state, stale) = match status(kind, folder)? {
-        Status::Nothing => return Ok(Down::Nothing),
-        Status::Stale(state) => (state, true),
-        Status::Up(state) | Status::Partly(state) => (state, false),
-    };
+pub fn down(kind: Kind, folder: &Path) -> Result<Option<Condition>, ServersError> {
+    let Some((state, former)) = status(kind, folder)? else { return Ok(None) };
     end(&state, &mut || ());
     place::remove(folder, &state)?;
     remove_parent(kind, folder);
-    Ok(if stale { Down::Removed(state) } else { Down::Stopped(state) })
+    Ok(Some(former))
 }
 
 /// Removes the common folder of all servers with the last of them.
@@ -104,24 +76,24 @@ fn remove_parent(kind: Kind, folder: &Path) {
     }
 }
 
-/// Returns the status of the server in a folder.
+/// Returns state and condition of the server in a folder; `None` if there is none.
 ///
 /// # Errors
 /// A folder that contains another kind of server, or a state that cannot be read.
-pub fn status(kind: Kind, folder: &Path) -> Result<Status, ServersError> {
-    let Some(state) = State::read(folder)? else { return Ok(Status::Nothing) };
+pub fn status(kind: Kind, folder: &Path) -> Result<Option<(State, Condition)>, ServersError> {
+    let Some(state) = State::read(folder)? else { return Ok(None) };
     if state.kind != kind {
         let why = format!("a {} lives there, no {kind}", state.kind);
         return Err(ServersError::Folder { path: folder.into(), why });
     }
-    let living = state.nodes.iter().filter(|n| n.lives()).count();
-    Ok(if state.is_up() {
-        Status::Up(state)
-    } else if living > 0 {
-        Status::Partly(state)
+    let condition = if state.is_up() {
+        Condition::Up
+    } else if state.nodes.iter().any(Node::lives) {
+        Condition::Partly
     } else {
-        Status::Stale(state)
-    })
+        Condition::Stale
+    };
+    Ok(Some((state, condition)))
 }
 
 /// Ends all processes of a server: by its shutdown signal first, then by SIGKILL. `reap` must reap those that are

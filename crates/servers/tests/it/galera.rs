@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 use crate::common::{installed, own, processes};
-use litelab_servers::{Admin, Kind};
+use litelab_servers::{Admin, Kind, Options};
 
 #[test]
 fn a_cluster_has_one_content_and_a_killed_node_catches_up() {
@@ -33,12 +33,12 @@ fn a_cluster_has_one_content_and_a_killed_node_catches_up() {
     assert_eq!((was.as_str(), all.set_server(name, &was).unwrap().as_str()), ("1", "2"));
 
     cluster.kill(0).unwrap();
-    assert!(!cluster.is_running());
+    assert_eq!(cluster.dead(), [0]);
     // The next host of the URL answers.
     let mut rest = Admin::connect(cluster.url()).unwrap();
     rest.script("shared", "INSERT INTO t VALUES (3)").unwrap();
-    cluster.restart(0).unwrap();
-    assert!(cluster.is_running());
+    cluster.restart(0, &Options::default()).unwrap();
+    assert!(cluster.dead().is_empty());
     let after = content(&mut node(&cluster, 0));
     assert_ne!(after, before);
     assert_eq!(content(&mut node(&cluster, 1)), after);

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use crate::common::{family, folder, installed, orphans, own, processes, segments_of, shared, stop, until};
-use litelab_servers::instance::{self, Down, Options, State, Status, Up};
+use litelab_servers::instance::{self, Condition, Options, State};
 use litelab_servers::{Admin, Instance, Kind, ServersError};
 
 const SINGLE: [Kind; 2] = [Kind::Postgres, Kind::Mariadb];
@@ -25,7 +25,7 @@ fn two_at_once_differ_and_dropping_one_leaves_nothing_of_it() {
         let second = own(kind, "second");
         let (pids, place) = (second.pids(), second.folder().to_owned());
         assert_ne!(first, second.url());
-        assert!(second.is_running() && place.join(".gitignore").is_file() && !processes(&place).is_empty());
+        assert!(second.dead().is_empty() && place.join(".gitignore").is_file() && !processes(&place).is_empty());
         Admin::connect(second.url()).unwrap().create_schema("mine").unwrap();
         let mut other = Admin::connect(first).unwrap();
         assert!(other.number("mine", "SELECT 1").is_err(), "the other server has no such schema");
@@ -64,7 +64,7 @@ fn a_port_that_is_taken_is_given_up_for_another() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
         let options = Options { port: Some(port), ..Options::default() };
-        let server = Instance::start_with(kind, &folder("taken"), &options).unwrap();
+        let server = Instance::start(kind, &folder("taken"), &options).unwrap();
         assert!(!server.url().contains(&format!(":{port}")), "{}", server.url());
         assert!(Admin::connect(server.url()).unwrap().version().is_ok());
     }
@@ -77,14 +77,14 @@ fn a_killed_server_comes_back_with_what_was_committed() {
         let mut admin = Admin::connect(server.url()).unwrap();
         admin.create_schema("kept").unwrap();
         admin.script("kept", "CREATE TABLE t (x integer); INSERT INTO t VALUES (41)").unwrap();
-        assert!(server.restart(0).unwrap_err().to_string().contains("lives"));
+        assert!(server.restart(0, &Options::default()).unwrap_err().to_string().contains("lives"));
         server.kill(0).unwrap();
-        assert!(!server.is_running());
+        assert_eq!(server.dead(), [0]);
         let lost = admin.number("kept", "SELECT x FROM t").unwrap_err();
         assert!(matches!(lost, ServersError::Lost(_)), "{lost:?}");
         assert!(matches!(Admin::connect(server.url()).map(drop), Err(ServersError::Unreachable { .. })));
-        server.restart(0).unwrap();
-        assert!(server.is_running());
+        server.restart(0, &Options::default()).unwrap();
+        assert!(server.dead().is_empty());
         assert_eq!(Admin::connect(server.url()).unwrap().number("kept", "SELECT x FROM t").unwrap(), 41.0);
         assert!(server.kill(7).unwrap_err().to_string().contains("no node 7"));
         let place = server.folder().to_owned();
@@ -98,11 +98,12 @@ fn up_down_and_status_agree() {
     for kind in single() {
         let place = folder("up");
         let options = Options::default();
-        assert_eq!(instance::status(kind, &place).unwrap(), Status::Nothing);
-        assert_eq!(instance::down(kind, &place).unwrap(), Down::Nothing);
-        let Up::Started(state) = instance::up(kind, &place, &options).unwrap() else { panic!("it was not started") };
-        assert_eq!(instance::status(kind, &place).unwrap(), Status::Up(state.clone()));
-        assert_eq!(instance::up(kind, &place, &options).unwrap(), Up::Already(state.clone()));
+        let status = || instance::status(kind, &place).unwrap();
+        assert_eq!((status(), instance::down(kind, &place).unwrap()), (None, None));
+        let (state, former) = instance::up(kind, &place, &options).unwrap();
+        assert_eq!((status(), former), (Some((state.clone(), Condition::Up)), None));
+        let again = instance::up(kind, &place, &options).unwrap();
+        assert_eq!(again, (state.clone(), Some(Condition::Up)));
         let other = if kind == Kind::Postgres { Kind::Mariadb } else { Kind::Postgres };
         let said = instance::down(other, &place).unwrap_err().to_string();
         assert!(said.contains(&format!("a {kind} lives there, no {other}")), "{said}");
@@ -111,11 +112,12 @@ fn up_down_and_status_agree() {
         let process = state.nodes[0].process.clone().unwrap();
         assert!(Command::new("kill").args(["-KILL", &process.pid.to_string()]).status().unwrap().success());
         until("the server is gone", || !process.lives());
-        assert_eq!(instance::status(kind, &place).unwrap(), Status::Stale(state.clone()));
-        let Up::StartedAnew(anew) = instance::up(kind, &place, &options).unwrap() else { panic!("no new one") };
+        assert_eq!(status(), Some((state.clone(), Condition::Stale)));
+        let (anew, former) = instance::up(kind, &place, &options).unwrap();
+        assert_eq!(former, Some(Condition::Stale));
         assert_ne!(anew.nodes, state.nodes);
         assert!(Admin::connect(&anew.url).unwrap().version().is_ok());
-        assert_eq!(instance::down(kind, &place).unwrap(), Down::Stopped(anew));
+        assert_eq!(instance::down(kind, &place).unwrap(), Some(Condition::Up));
         assert!(!place.exists() && processes(&place).is_empty());
     }
 }
@@ -137,13 +139,12 @@ fn down_kills_no_process_that_got_the_number_of_one_of_its_own() {
     };
     for (start, boot) in [(start - 1, boot.as_str()), (start, "another start of the machine")] {
         state(start, boot);
-        assert!(matches!(instance::down(Kind::Mariadb, &place).unwrap(), Down::Removed(_)));
+        assert_eq!(instance::down(Kind::Mariadb, &place).unwrap(), Some(Condition::Stale));
         assert!(sleeper.try_wait().unwrap().is_none(), "the sleeper lives");
     }
     // Positive control: with its true start time, the process belongs to the state.
     state(start, &boot);
-    assert!(matches!(instance::status(Kind::Mariadb, &place).unwrap(), Status::Up(_)));
-    assert!(matches!(instance::down(Kind::Mariadb, &place).unwrap(), Down::Stopped(_)));
+    assert_eq!(instance::down(Kind::Mariadb, &place).unwrap(), Some(Condition::Up));
     assert!(!sleeper.wait().unwrap().success());
 }
 
@@ -152,10 +153,9 @@ fn a_folder_of_someone_else_is_neither_used_nor_removed() {
     let Some(kind) = single().next() else { return };
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("thesis.txt"), "all of it").unwrap();
-    let said = Instance::start(kind, place.path()).map(drop).unwrap_err();
+    let said = Instance::start(kind, place.path(), &Options::default()).map(drop).unwrap_err();
     assert!(matches!(said, ServersError::Folder { .. }) && said.to_string().contains("not empty"), "{said}");
-    assert_eq!(instance::status(kind, place.path()).unwrap(), Status::Nothing);
-    assert_eq!(instance::down(kind, place.path()).unwrap(), Down::Nothing);
+    assert_eq!(instance::down(kind, place.path()).unwrap(), None);
     assert!(place.path().join("thesis.txt").exists());
 }
 
@@ -165,7 +165,7 @@ fn a_start_that_is_given_up_leaves_nothing() {
         let place = folder("given-up");
         let stop = AtomicBool::new(true);
         let options = Options { stop: Some(&stop), ..Options::default() };
-        let outcome = Instance::start_with(kind, &place, &options).map(drop);
+        let outcome = Instance::start(kind, &place, &options).map(drop);
         assert!(matches!(outcome, Err(ServersError::Interrupted)), "{outcome:?}");
         assert!(!place.exists() && processes(&place).is_empty());
     }
@@ -179,7 +179,7 @@ fn starts_a_server_and_waits() {
     let place = PathBuf::from(std::env::var_os("LITELAB_TEST_FOLDER").unwrap());
     let scratch = place.with_extension("scratch-");
     let options = Options { scratch: Some(&scratch), ..Options::default() };
-    let server = Instance::start_with(kind, &place, &options).unwrap();
+    let server = Instance::start(kind, &place, &options).unwrap();
     Admin::connect(server.url()).unwrap().create_schema("held").unwrap();
     println!("up");
     std::thread::park();
@@ -268,7 +268,7 @@ fn a_start_that_is_given_up_while_it_makes_its_data_leaves_no_shared_memory() {
     let outcome = std::thread::scope(|scope| {
         let start = scope.spawn(|| {
             let options = Options { stop: Some(&stop), ..Options::default() };
-            Instance::start_with(Kind::Postgres, &place, &options).map(drop)
+            Instance::start(Kind::Postgres, &place, &options).map(drop)
         });
         until("it has shared memory", || !segments_of(&place).is_empty() || start.is_finished());
         stop.store(true, std::sync::atomic::Ordering::Relaxed);

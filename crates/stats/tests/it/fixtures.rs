@@ -5,9 +5,7 @@
 
 use crate::common::fixtures::{self, MedianCase, OrderStatisticCase, RatioCase, UslCase};
 use crate::common::{close, relative};
-use litelab_stats::{
-    Confidence, Estimate, Method, PairedRatio, UnpairedRatio, Usl, mad, median, quantile, standard_deviation,
-};
+use litelab_stats::{Confidence, Estimate, PairedRatio, UnpairedRatio, Usl, mad, median, quantile, standard_deviation};
 
 fn interval(estimate: &Estimate) -> Option<[f64; 3]> {
     let found = estimate.interval()?;
@@ -60,37 +58,31 @@ fn order_statistics_from_one_observation_to_a_hundred_thousand() {
     }
 }
 
-#[test]
-fn paired_ratios() {
-    let cases = fixtures::load::<RatioCase>("paired");
-    assert!(cases.len() >= 18);
+/// Compares ratios and p-values of all cases with those of SciPy.
+fn ratios(file: &str, least: usize, compare: impl Fn(&RatioCase, Confidence) -> (Estimate, f64)) {
+    let cases = fixtures::load::<RatioCase>(file);
+    assert!(cases.len() >= least);
     for case in cases {
-        let confidence = Confidence::new(case.confidence).unwrap();
-        let found = PairedRatio::from_rounds(&case.rounds, confidence).unwrap();
+        let (ratio, p_value) = compare(&case, Confidence::new(case.confidence).unwrap());
         let note = &case.note;
-        assert!(close(found.ratio.value, case.ratio, 1e-10), "{note}: {found:?}");
-        assert!(close(found.p_value, case.p_value, 1e-9), "{note}: {found:?}, {}", case.p_value);
+        assert!(close(ratio.value, case.ratio, 1e-10), "{note}: {ratio:?}");
+        assert!(close(p_value, case.p_value, 1e-9), "{note}: {p_value}, {}", case.p_value);
         if case.checks_interval {
-            assert_interval(interval(&found.ratio), case.interval, note);
+            assert_interval(interval(&ratio), case.interval, note);
         }
-        assert_eq!(found.method == Method::Exact, case.rounds.len() <= 50);
     }
 }
 
 #[test]
-fn unpaired_ratios() {
-    let cases = fixtures::load::<RatioCase>("unpaired");
-    assert!(cases.len() >= 10);
-    for case in cases {
-        let confidence = Confidence::new(case.confidence).unwrap();
+fn paired_and_unpaired_ratios() {
+    ratios("paired", 18, |case, confidence| {
+        let found = PairedRatio::from_rounds(&case.rounds, confidence).unwrap();
+        (found.ratio, found.p_value)
+    });
+    ratios("unpaired", 10, |case, confidence| {
         let found = UnpairedRatio::from_runs(&case.a, &case.b, confidence).unwrap();
-        let note = &case.note;
-        assert!(close(found.ratio.value, case.ratio, 1e-10), "{note}: {found:?}");
-        assert!(close(found.p_value, case.p_value, 1e-9), "{note}: {found:?}, {}", case.p_value);
-        if case.checks_interval {
-            assert_interval(interval(&found.ratio), case.interval, note);
-        }
-    }
+        (found.ratio, found.p_value)
+    });
 }
 
 #[test]

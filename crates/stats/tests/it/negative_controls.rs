@@ -5,7 +5,7 @@
 
 use crate::common::close;
 use crate::common::fixtures::{self, MedianCase, RatioCase};
-use crate::common::simulate::{Host, Noise, covers, failures, holds_level, rounds, rounds_in_order, share};
+use crate::common::simulate::{Host, Noise, covers, differs, failures, holds_level, rounds, rounds_in_order, share};
 use litelab_stats::{
     Aa, Better, Confidence, Counted, Estimate, Events, PairedRatio, Planner, Schedule, StatsError, Tolerance,
     UnpairedRatio, Verdict, mad, median, proportion,
@@ -14,10 +14,6 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 const RUNS: u32 = 1000;
-
-fn differs(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Faster | Verdict::Slower)
-}
 
 fn paired(pairs: &[(f64, f64)]) -> Verdict {
     let ratio = PairedRatio::from_rounds(pairs, Confidence::P95).unwrap();

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::simulate::{self, Host, NOISES, Noise, covers, holds_level, rounds, share};
+use crate::common::simulate::{self, Host, NOISES, Noise, covers, differs, holds_level, rounds, share};
 use litelab_stats::{
     Aa, Better, ClaimVerdict, Confidence, Counted, Estimate, Events, ExpectedRange, PairedRatio, Planner, Spread,
     Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, mad, median, proportion,
@@ -21,10 +21,6 @@ fn compare(pairs: &[(f64, f64)]) -> PairedRatio {
 
 fn verdict(pairs: &[(f64, f64)]) -> Verdict {
     compare(pairs).verdict(Tolerance::DEFAULT, Better::Higher, &Planner::default())
-}
-
-fn differs(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Faster | Verdict::Slower)
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub fn server() -> Option<litelab_servers::Instance> {
         return None;
     }
     let folder = std::env::temp_dir().join(format!("litelab-conformance-{}", std::process::id()));
-    match Instance::start(Kind::Postgres, &folder) {
+    match Instance::start(Kind::Postgres, &folder, &litelab_servers::Options::default()) {
         Ok(instance) => Some(instance),
         Err(e @ ServersError::Missing { .. }) => {
             println!("skipped: {e}");

@@ -32,7 +32,7 @@ pub fn folder(name: &str) -> PathBuf {
 /// process.
 pub fn shared(kind: Kind) -> Option<&'static str> {
     static SERVERS: [OnceLock<Option<Instance>>; 2] = [const { OnceLock::new() }; 2];
-    let start = || installed(kind).then(|| Instance::start(kind, &folder(kind.name())).unwrap());
+    let start = || installed(kind).then(|| own(kind, kind.name()));
     Some(SERVERS[usize::from(kind == Kind::Mariadb)].get_or_init(start).as_ref()?.url())
 }
 
@@ -43,40 +43,51 @@ pub fn admins() -> Vec<Admin> {
 
 /// Starts a server for one test.
 pub fn own(kind: Kind, name: &str) -> Instance {
-    Instance::start_with(kind, &folder(name), &Options::default()).unwrap()
+    Instance::start(kind, &folder(name), &Options::default()).unwrap()
+}
+
+/// Text of a file of `/proc`; empty if the process has ended.
+fn read(path: impl std::fmt::Display) -> String {
+    String::from_utf8_lossy(&std::fs::read(format!("/proc/{path}")).unwrap_or_default()).into_owned()
+}
+
+/// Fields of a `stat` file from the state on: state, parent, process group.
+fn stat(path: impl std::fmt::Display) -> Vec<String> {
+    let stat = read(format!("{path}/stat"));
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    fields.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// Numbers of all processes or threads in a folder of `/proc`.
+fn numbers(folder: &str) -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir(format!("/proc/{folder}")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Processes whose command line contains a path.
 pub fn processes(naming: &std::path::Path) -> Vec<u32> {
     let path = naming.to_str().unwrap();
-    let numbers = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    numbers
-        .filter(|pid: &u32| {
-            *pid != std::process::id()
-                && std::fs::read(format!("/proc/{pid}/cmdline"))
-                    .is_ok_and(|line| String::from_utf8_lossy(&line).contains(path))
-        })
-        .collect()
+    numbers("").filter(|pid| *pid != std::process::id() && read(format!("{pid}/cmdline")).contains(path)).collect()
+}
+
+/// Processes whose `stat` has one of these numbers in this field.
+fn related(pids: &[u32], field: usize) -> Vec<u32> {
+    let is = |pid: &u32| stat(pid).get(field).and_then(|n| n.parse().ok()).is_some_and(|n| pids.contains(&n));
+    numbers("").filter(is).collect()
 }
 
 /// A server's own processes without its guard: those whose command line contains its folder, and their children,
 /// because the names of PostgreSQL's processes contain no path.
 pub fn family(naming: &std::path::Path) -> Vec<u32> {
-    let read = |pid: &u32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
-    let parent = |pid: &u32| -> Option<u32> {
-        read(pid, "stat").rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
-    };
     let mut pids = processes(naming);
-    pids.retain(|pid| read(pid, "comm").trim() != "sh");
-    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    let born: Vec<u32> = all.filter(|pid| parent(pid).is_some_and(|parent| pids.contains(&parent))).collect();
-    pids.extend(born);
+    pids.retain(|pid| read(format!("{pid}/comm")).trim() != "sh");
+    pids.extend(related(&pids, 1));
     pids
 }
 
 /// PostgreSQL's shared memory that a process has mapped.
 fn segments(pid: u32) -> Vec<String> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = read(format!("{pid}/maps"));
     let files = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));
     files.filter_map(|file| file.strip_prefix("/dev/shm/PostgreSQL.")).map(str::to_owned).collect()
 }
@@ -84,14 +95,7 @@ fn segments(pid: u32) -> Vec<String> {
 /// PostgreSQL's shared memory of all process groups whose leader's command line contains a path. The processes that
 /// create a data directory do not contain it themselves.
 pub fn segments_of(naming: &std::path::Path) -> Vec<String> {
-    let leaders: Vec<String> = processes(naming).iter().map(ToString::to_string).collect();
-    let group = |pid: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let group = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(2));
-        group.is_some_and(|group| leaders.iter().any(|leader| leader == group))
-    };
-    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    all.filter(group).flat_map(segments).collect()
+    related(&processes(naming), 2).into_iter().flat_map(segments).collect()
 }
 
 /// PostgreSQL's shared memory that no process has mapped.
@@ -99,8 +103,7 @@ pub fn orphans() -> Vec<String> {
     let there = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let mut there: Vec<String> = there.filter_map(|e| e.file_name().into_string().ok()).collect();
     there.retain(|name| name.starts_with("PostgreSQL."));
-    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    let mapped: Vec<String> = all.flat_map(segments).collect();
+    let mapped: Vec<String> = numbers("").flat_map(segments).collect();
     there.retain(|name| !mapped.iter().any(|number| name.ends_with(number.as_str())));
     there
 }
@@ -114,13 +117,9 @@ pub fn send(signal: &str, pid: u32) {
 /// handled.
 pub fn stop(pids: &[u32]) {
     pids.iter().for_each(|pid| send("-STOP", *pid));
-    let state = |task: std::fs::DirEntry| -> Option<char> {
-        let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
-        stat.rsplit_once(')')?.1.trim_start().chars().next()
-    };
     let stands = |pid: &u32| {
-        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        tasks.filter_map(state).all(|state| matches!(state, 'T' | 't' | 'Z' | 'X'))
+        let state = |task| stat(format!("{pid}/task/{task}")).into_iter().next();
+        numbers(&format!("{pid}/task")).filter_map(state).all(|state| "TtZX".contains(&state))
     };
     until("all stand still", || pids.iter().all(stands));
 }

@@ -1,6 +1,6 @@
 //! Seeded experiments on simulated hosts with known true values.
 
-use litelab_stats::{Events, Schedule};
+use litelab_stats::{Events, Schedule, Verdict};
 use rand::SeedableRng;
 use rand_distr::{Beta, Binomial, Distribution, LogNormal, Normal, Poisson, StandardNormal, StudentT};
 use rand_pcg::Pcg64;
@@ -143,4 +143,9 @@ pub fn holds_level(observed: f64, alpha: f64, runs: u32) -> bool {
 /// Whether an observed coverage is compatible with at least `confidence`.
 pub fn covers(observed: f64, confidence: f64, runs: u32) -> bool {
     observed >= confidence - margin(confidence, runs)
+}
+
+/// Whether a verdict is of a difference.
+pub fn differs(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Faster | Verdict::Slower)
 }

@@ -1,29 +1,27 @@
-//! Expands an INSERT of one row to many rows: most of the cost of a row is its round trip.
+//! Expansion of an INSERT of one row to many rows.
 
-use litelab_protocol::Dialect;
-use litelab_protocol::sql::{Token, tokens, values};
+use std::ops::Range;
 
-/// Largest number of bound values in PostgreSQL and MySQL.
-const PARAMETERS: usize = 65_535;
-/// More rows per statement gain nothing.
-const ROWS: usize = 500;
+use super::token::{Token, tokens};
+use super::values::values;
+use crate::Dialect;
 
 /// An INSERT whose values are one tuple.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tuple<'a> {
-    head: &'a str,
-    tuple: &'a str,
-    tail: &'a str,
-    /// Byte range of each placeholder in `tuple`, and its number.
-    placeholders: Vec<(std::ops::Range<usize>, usize)>,
+pub struct Insert<'a> {
+    /// Text before the tuple, the tuple with its parentheses, and the text after it.
+    pub parts: [&'a str; 3],
     /// Number of values per row.
     pub parameters: usize,
+    /// Byte range of each placeholder in the tuple, and its number.
+    placeholders: Vec<(Range<usize>, usize)>,
     dialect: Dialect,
 }
 
-impl<'a> Tuple<'a> {
-    /// Parses `… VALUES (tuple) …` with all placeholders in the tuple. `None` for any other statement, which is then
-    /// run once per row.
+impl<'a> Insert<'a> {
+    /// Parses `… VALUES (tuple) …` with all placeholders in the tuple: `?1` in SQLite, `$1` in PostgreSQL, `?` in MySQL.
+    /// `None` for any other statement.
+    #[must_use]
     pub fn find(dialect: Dialect, sql: &'a str) -> Option<Self> {
         let tokens = tokens(sql, dialect);
         let tuple = values(&tokens)?;
@@ -49,6 +47,13 @@ impl<'a> Tuple<'a> {
                 // A second tuple.
                 Token::Other(",") if depth == 0 && index >= tuple.end => return None,
                 Token::Other("?") if dialect == Dialect::Mysql => Some(placeholders.len() + 1),
+                // The number follows.
+                Token::Other("?") if dialect == Dialect::Sqlite => None,
+                Token::Word(number)
+                    if dialect == Dialect::Sqlite && index > 0 && tokens[index - 1] == Token::Other("?") =>
+                {
+                    Some(number.parse().ok()?)
+                }
                 Token::Other("$") if dialect == Dialect::Postgres => return None,
                 Token::Variable(number) if dialect == Dialect::Postgres => Some(number.parse().ok()?),
                 _ => None,
@@ -65,34 +70,33 @@ impl<'a> Tuple<'a> {
             }
         }
         let parameters = placeholders.iter().map(|(_, number)| *number).max()?;
-        let (head, tuple, tail) = (&sql[..open], &sql[open..close], &sql[close..]);
-        Some(Self { head, tuple, tail, placeholders, parameters, dialect })
-    }
-
-    /// Number of rows per statement.
-    pub fn rows(&self) -> usize {
-        (PARAMETERS / self.parameters).clamp(1, ROWS)
+        Some(Self { parts: [&sql[..open], &sql[open..close], &sql[close..]], parameters, placeholders, dialect })
     }
 
     /// The statement that inserts `rows` rows.
-    pub fn of(&self, rows: usize) -> String {
-        let mut sql = self.head.to_owned();
+    #[must_use]
+    pub fn of_rows(&self, rows: usize) -> String {
+        let [head, tuple, tail] = self.parts;
+        let mut sql = head.to_owned();
         for row in 0..rows {
             if row > 0 {
                 sql.push(',');
             }
             let mut from = 0;
             for (range, number) in &self.placeholders {
-                sql.push_str(&self.tuple[from..range.start]);
+                sql.push_str(&tuple[from..range.start]);
+                let number = row * self.parameters + number;
                 match self.dialect {
-                    Dialect::Postgres => sql.push_str(&format!("${}", row * self.parameters + number)),
-                    _ => sql.push('?'),
+                    Dialect::Postgres => sql.push_str(&format!("${number}")),
+                    // The question mark is not part of the range.
+                    Dialect::Sqlite => sql.push_str(&number.to_string()),
+                    Dialect::Mysql => sql.push('?'),
                 }
                 from = range.end;
             }
-            sql.push_str(&self.tuple[from..]);
+            sql.push_str(&tuple[from..]);
         }
-        sql + self.tail
+        sql + tail
     }
 }
 
@@ -101,7 +105,7 @@ mod tests {
     use super::*;
 
     fn two(dialect: Dialect, sql: &str) -> Option<String> {
-        Tuple::find(dialect, sql).map(|t| t.of(2))
+        Insert::find(dialect, sql).map(|insert| insert.of_rows(2))
     }
 
     #[test]
@@ -116,6 +120,10 @@ mod tests {
         assert_eq!(
             two(Dialect::Mysql, "insert into `values`(a) values(?, '?') -- ?"),
             Some("insert into `values`(a) values(?, '?'),(?, '?') -- ?".into())
+        );
+        assert_eq!(
+            two(Dialect::Sqlite, "INSERT INTO t VALUES (?2, '?1', 7, ?1)"),
+            Some("INSERT INTO t VALUES (?2, '?1', 7, ?1),(?4, '?1', 7, ?3)".into())
         );
         // One value bound twice.
         assert_eq!(
@@ -137,12 +145,5 @@ mod tests {
         ] {
             assert_eq!(two(Dialect::Postgres, sql), None, "{sql}");
         }
-    }
-
-    #[test]
-    fn no_statement_binds_more_than_the_servers_allow() {
-        let wide = format!("INSERT INTO t VALUES ({})", vec!["?"; 1000].join(","));
-        assert_eq!(Tuple::find(Dialect::Mysql, &wide).unwrap().rows(), 65);
-        assert_eq!(Tuple::find(Dialect::Mysql, "INSERT INTO t VALUES (?)").unwrap().rows(), 500);
     }
 }
