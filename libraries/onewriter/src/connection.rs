@@ -34,6 +34,8 @@ pub fn open(options: &Options, purpose: Purpose) -> Result<Connection, Error> {
     (options.on_connection)(&connection).map_err(wrong)?;
     set(&connection, options, purpose).map_err(wrong)?;
     check(&connection, path, options.durability).map_err(wrong)??;
+    // Statements that `on_connection` left in the cache were prepared without the rules for closures.
+    connection.flush_prepared_statement_cache();
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
@@ -91,6 +93,15 @@ pub fn busy_timeout(connection: &Connection) -> rusqlite::Result<Duration> {
 /// (<https://sqlite.org/pragma.html#pragma_schema_version>).
 pub fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
+}
+
+/// Sets the value of `last_insert_rowid()` to 0, which is that of a new connection.
+pub fn forget_last_row(connection: &Connection) {
+    // SAFETY: the handle is open as long as the connection is borrowed.
+    #[expect(unsafe_code, reason = "rusqlite has no function for it")]
+    unsafe {
+        rusqlite::ffi::sqlite3_set_last_insert_rowid(connection.handle(), 0);
+    }
 }
 
 /// Runs a statement without parameters through the prepared statement cache.

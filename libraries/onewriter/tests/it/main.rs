@@ -3,6 +3,7 @@
 mod asynchronous;
 mod common;
 mod kill;
+mod promises;
 mod random;
 mod wal;
 mod writes;
