@@ -39,6 +39,8 @@ pub struct Checkpointing {
     rules: Checkpoints,
     /// Requests a background checkpoint; at most one request is queued.
     background: SyncSender<()>,
+    /// Whether the background thread must not checkpoint, because of a defect of SQLite.
+    alone: bool,
     readers: Arc<Readers>,
     /// WAL frames at the last request for a background checkpoint.
     asked_at: u64,
@@ -57,10 +59,25 @@ impl Checkpointing {
     pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Background) {
         let (background, asked) = sync_channel(1);
         let (carried, turn) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
-        let beside = Background { rules, asked, carried: carried.clone(), turn: turn.clone() };
+        let alone = connection::has_wal_reset_bug(rusqlite::version_number());
+        if alone {
+            tracing::warn!(
+                sqlite = rusqlite::version(),
+                "this SQLite can corrupt a database when two connections checkpoint: only the writer does"
+            );
+        }
+        let (watched, is_idle_checked) = (readers.clone(), !alone && !rules.is_external());
+        let beside = Background {
+            rules,
+            asked,
+            carried: carried.clone(),
+            turn: turn.clone(),
+            readers: watched,
+            is_idle_checked,
+        };
         let warn_at = u64::from(rules.truncate_after);
         let (asked_at, not_before, pause) = (0, None, PAUSES.0);
-        (Self { rules, background, readers, asked_at, carried, turn, not_before, pause, warn_at }, beside)
+        (Self { rules, background, alone, readers, asked_at, carried, turn, not_before, pause, warn_at }, beside)
     }
 
     /// Must be called after each commit, with no transaction open.
@@ -78,9 +95,22 @@ impl Checkpointing {
             last_stretch(connection);
         } else if passes(self.rules.passive_after, frames.saturating_sub(self.asked_at)) {
             self.asked_at = frames;
-            // A request that is already queued covers these frames as well.
-            let _asked = self.background.try_send(());
+            if self.alone {
+                last_stretch(connection);
+            } else {
+                // A request that is already queued covers these frames as well.
+                let _asked = self.background.try_send(());
+            }
         }
+    }
+
+    /// Frames in the log if they reach `most` and cannot be truncated.
+    pub fn full(&mut self, connection: &Connection, counters: &Live, most: u64) -> Option<u64> {
+        let frames = || counters.wal_frames.load(Relaxed);
+        if frames() >= most && self.not_before.is_none_or(|at| at <= Instant::now()) {
+            self.truncate(connection, counters, frames());
+        }
+        Some(frames()).filter(|frames| *frames >= most)
     }
 
     /// Waits for a running background checkpoint first, which leaves less to checkpoint here. This wait is the only
@@ -200,25 +230,38 @@ pub struct Background {
     asked: Receiver<()>,
     carried: Arc<AtomicBool>,
     turn: Arc<Mutex<()>>,
+    readers: Arc<Readers>,
+    /// Whether to checkpoint when nobody writes.
+    is_idle_checked: bool,
 }
 
 impl Background {
     /// Runs a checkpoint for each request of the writer, and one when nothing has been written for [`IDLE`]. Returns
     /// when the writer is dropped.
-    pub fn run(&self, connection: &Connection, counters: &Live) {
-        // Commits at the last look, and at the last checkpoint without a commit since.
-        let (mut seen, mut done) = (0, 0);
+    ///
+    /// Interrupts reads that are older than `max_read`.
+    pub fn run(&self, connection: &Connection, counters: &Live, max_read: Option<Duration>) {
+        let tick = max_read.map_or(IDLE, |limit| (limit / 4).clamp(Duration::from_millis(1), IDLE));
+        // Commits at the last look and its time, and commits at the last checkpoint.
+        let (mut seen, mut since, mut done) = (0, Instant::now(), 0);
         loop {
-            match self.asked.recv_timeout(IDLE) {
+            let asked = self.asked.recv_timeout(tick);
+            if let Some(limit) = max_read {
+                self.readers.interrupt(limit);
+            }
+            match asked {
                 Ok(()) => {
                     self.checkpoint(connection, counters, false);
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let commits = counters.commits.load(Relaxed);
-                    if commits == seen && commits != done && self.checkpoint(connection, counters, true) {
+                    if commits != seen {
+                        (seen, since) = (commits, Instant::now());
+                    }
+                    let is_due = self.is_idle_checked && commits != done && since.elapsed() >= IDLE;
+                    if is_due && self.checkpoint(connection, counters, true) {
                         done = commits;
                     }
-                    seen = commits;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }

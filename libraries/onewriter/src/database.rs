@@ -1,9 +1,10 @@
 //! The public handle of a database, and the coordination of its callers with the writer thread.
 
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -30,6 +31,12 @@ const SHORT: Duration = Duration::from_micros(50);
 const LOOK_OUT: Duration = Duration::from_micros(200);
 /// Time without a new job after which the writer stops waiting for more: a woken thread submits its next write sooner.
 const GAP: Duration = Duration::from_micros(30);
+
+/// The open databases of this process by canonical path: two writers of one file would wait for each other.
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+/// A database by its canonical path.
+type Opened = (PathBuf, Weak<Shared>, Weak<Last>);
 
 /// An open database: one connection that writes and a pool of connections that read.
 ///
@@ -62,7 +69,29 @@ struct Threads {
 }
 
 impl Database {
+    /// Opens the database, or returns the one of this process that has the same file.
     pub(crate) fn open(options: Options) -> Result<Self, Error> {
+        let mut opened = lock(&OPENED);
+        opened.retain(|(_, _, last)| last.strong_count() > 0);
+        // A file that does not exist yet is not open.
+        let same = options.path.canonicalize().ok();
+        let known = opened.iter().find(|(path, ..)| Some(path) == same.as_ref());
+        if let Some((_, shared, last)) = known
+            && let (Some(shared), Some(last)) = (shared.upgrade(), last.upgrade())
+            && !shared.queue.is_closed()
+        {
+            return Ok(Self { shared, _last: last });
+        }
+        let path = options.path.clone();
+        let database = Self::open_anew(options)?;
+        if let Ok(path) = path.canonicalize() {
+            opened.retain(|(known, ..)| *known != path);
+            opened.push((path, Arc::downgrade(&database.shared), Arc::downgrade(&database._last)));
+        }
+        Ok(database)
+    }
+
+    fn open_anew(options: Options) -> Result<Self, Error> {
         if options.readers == 0 {
             let what = "at least one reader is needed, and `readers` is 0".into();
             return Err(Error::Open { path: options.path, what });
@@ -81,8 +110,9 @@ impl Database {
             writes: options.writes,
         });
         let no_thread = |error: std::io::Error| Error::Open { path: options.path.clone(), what: error.to_string() };
+        let max_read = options.max_read;
         let checkpoints = Builder::new().name("onewriter-ckpt".into());
-        let checkpoints = checkpoints.spawn(move || background.run(&beside, &counters)).map_err(no_thread)?;
+        let checkpoints = checkpoints.spawn(move || background.run(&beside, &counters, max_read)).map_err(no_thread)?;
         let served = shared.clone();
         let writer = Builder::new().name("onewriter".into()).spawn(move || served.serve()).map_err(no_thread)?;
         let last = Last { shared: shared.clone(), threads: Mutex::new(Some(Threads { writer, checkpoints })) };

@@ -44,6 +44,14 @@ pub enum Error {
     #[error("another write of the same transaction, which was not guarded, failed after it had changed something")]
     LeftHalf,
 
+    /// The write-ahead log has reached [`Options::max_log`](crate::Options::max_log), and a reader prevents its
+    /// truncation. The closure did not run.
+    #[error("the write-ahead log has {frames} frames, and a reader still needs them")]
+    LogFull {
+        /// Frames in the log.
+        frames: u64,
+    },
+
     /// The closure left a deferred foreign key violated.
     #[error("FOREIGN KEY constraint failed: deferred references are checked at the end of each write")]
     ForeignKey,

@@ -103,6 +103,11 @@ impl<S, J> Queue<S, J> {
         self.work.notify_one();
     }
 
+    /// Whether new jobs are rejected.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.state).closed
+    }
+
     /// Number of waiting jobs.
     pub fn depth(&self) -> usize {
         lock(&self.state).jobs.len()

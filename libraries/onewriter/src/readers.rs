@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::authorize::{self, GUARDED, OUTSIDE};
@@ -23,6 +23,8 @@ pub struct Readers {
     free: Semaphore,
     /// Start of the current read of each connection, in nanoseconds since `opened` and at least 1; 0 if it is idle.
     since: Box<[AtomicU64]>,
+    /// Of each connection, in the order of `since`.
+    interrupts: Mutex<Vec<InterruptHandle>>,
     opened: Instant,
 }
 
@@ -45,6 +47,7 @@ impl Readers {
         Self {
             idle: Mutex::new(Vec::with_capacity(readers)),
             free: Semaphore::new(0),
+            interrupts: Mutex::new(Vec::with_capacity(readers)),
             since: (0..readers).map(|_| AtomicU64::new(0)).collect(),
             opened: Instant::now(),
         }
@@ -56,6 +59,7 @@ impl Readers {
             let mut connection = connection::open(options, Purpose::Read)?;
             let inside = Arc::new(AtomicU8::new(OUTSIDE));
             authorize::set(&mut connection, inside.clone(), "".into())?;
+            lock(&self.interrupts).push(connection.get_interrupt_handle());
             lock(&self.idle).push(Reader { connection, inside, number });
         }
         self.free.add_permits(self.since.len());
@@ -66,6 +70,20 @@ impl Readers {
     pub fn oldest(&self) -> Option<Duration> {
         let since = self.since.iter().map(|since| since.load(Relaxed)).filter(|since| *since > 0).min()?;
         Some(self.opened.elapsed().saturating_sub(Duration::from_nanos(since)))
+    }
+
+    /// Interrupts the reads that have taken longer than this.
+    pub fn interrupt(&self, limit: Duration) {
+        // A connection that is lent stays with its read as long as this lock is held.
+        let _lent = lock(&self.idle);
+        let now = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        for (since, interrupt) in self.since.iter().zip(lock(&self.interrupts).iter()) {
+            let since = since.load(Relaxed);
+            if since > 0 && now.saturating_sub(since) > limit {
+                interrupt.interrupt();
+            }
+        }
     }
 
     /// Identifies the pool among what a thread holds.

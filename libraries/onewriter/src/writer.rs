@@ -25,10 +25,21 @@ pub struct Writer {
     inside: Arc<AtomicU8>,
     checkpointing: Checkpointing,
     counters: Arc<Live>,
+    /// Longest wait for another process that writes: the busy timeout of the connection.
+    patience: Duration,
+    max_log: Option<u64>,
+    external: bool,
     /// Value of `PRAGMA schema_version`, unless a closure may have changed it.
     schema: Option<i64>,
     writes: usize,
     time: Duration,
+}
+
+/// Pause between attempts to begin while another process writes.
+const STEP: Duration = Duration::from_micros(300);
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 /// Jobs taken from the queue, the oldest first.
@@ -52,11 +63,14 @@ impl Writer {
             Ok(())
         }))?;
         Ok(Self {
-            connection,
             sql,
             inside,
             checkpointing,
             counters,
+            patience: connection::busy_timeout(&connection)?,
+            max_log: options.max_log,
+            external: options.checkpoints.is_external(),
+            connection,
             schema: None,
             writes: options.writes,
             time: options.time,
@@ -236,12 +250,33 @@ impl Writer {
     }
 
     fn begin(&mut self) -> Result<(), Error> {
-        self.execute(&self.sql.begin).map_err(|error| {
-            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) {
+        if let Some(most) = self.max_log
+            && let Some(frames) = self.checkpointing.full(&self.connection, &self.counters, most)
+        {
+            return Err(Error::LogFull { frames });
+        }
+        self.begin_between_others().map_err(|error| {
+            if is_busy(&error) {
                 self.counters.busy.fetch_add(1, Relaxed);
             }
             Error::Begin(Arc::new(error))
         })
+    }
+
+    /// Waits for another process that writes, in shorter steps than SQLite's busy handler, whose pauses grow to 100 ms:
+    /// a process that writes without a pause would leave no gap that such a step meets.
+    fn begin_between_others(&self) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let mut began = self.execute(&self.sql.begin);
+        if matches!(&began, Err(error) if is_busy(error)) {
+            let started = Instant::now();
+            while matches!(&began, Err(error) if is_busy(error)) && started.elapsed() < self.patience {
+                std::thread::sleep(STEP);
+                began = self.execute(&self.sql.begin);
+            }
+        }
+        self.connection.busy_timeout(self.patience)?;
+        began
     }
 
     fn commit(&mut self, writes: u64) -> Result<(), Arc<rusqlite::Error>> {
@@ -292,6 +327,9 @@ impl Writer {
 
     /// Checkpoints the log as far as readers allow, and closes the connection.
     pub fn close(self) -> Result<(), Error> {
+        if self.external {
+            return self.connection.close().map_err(|(_, error)| error.into());
+        }
         connection::pragma(&self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
         self.connection.close().map_err(|(_, error)| error.into())
     }

@@ -12,7 +12,7 @@ mod sync {
 }
 
 #[path = "../src/queue.rs"]
-#[expect(dead_code, reason = "the queue's depth is for people")]
+#[expect(dead_code, reason = "its depth and whether it is closed are for people")]
 mod queue;
 
 use loom::sync::Arc;

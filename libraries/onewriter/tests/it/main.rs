@@ -3,6 +3,7 @@
 mod asynchronous;
 mod common;
 mod kill;
+mod limits;
 mod promises;
 mod random;
 mod wal;
