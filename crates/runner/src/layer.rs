@@ -11,7 +11,6 @@ use litelab_harness::{
 use litelab_protocol::{Begin, Database as Location, Prepare, Transaction};
 use onewriter::{Checkpoints, Database, Durability, Options};
 use rusqlite::Connection;
-use std::sync::mpsc::channel;
 
 /// PRAGMA that sets the number of frames after which the layer checkpoints in the background.
 const AUTOCHECKPOINT: &str = "wal_autocheckpoint";

@@ -231,7 +231,7 @@ pub struct Background {
     carried: Arc<AtomicBool>,
     turn: Arc<Mutex<()>>,
     readers: Arc<Readers>,
-    /// Whether to checkpoint when nobody writes.
+    /// Whether to checkpoint when there are no writes.
     is_idle_checked: bool,
 }
 
@@ -268,7 +268,7 @@ impl Background {
         }
     }
 
-    /// Runs a passive checkpoint. If nobody writes, it truncates a log file above its limit as well. Returns whether
+    /// Runs a passive checkpoint. If there are no writes, it truncates a log file above its limit as well. Returns whether
     /// nothing is left to do until the next commit.
     fn checkpoint(&self, connection: &Connection, counters: &Live, idle: bool) -> bool {
         let turn = lock(&self.turn);

@@ -353,7 +353,7 @@ impl Supply for () {
     fn committed(&self, _: usize) {}
 }
 
-/// The statements of this crate. Each contains a number that nobody knows, so that a closure cannot find them in the
+/// The statements of this crate. Each contains a random number, so that a closure cannot find them in the
 /// statement cache, where they would pass without asking the authorizer.
 struct Statements {
     /// Name of the savepoint.
