@@ -1,6 +1,7 @@
 //! Sharing `group-commit`: `onewriter`, whose connections are opened with the PRAGMAs of the profile.
 
-use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
 use litelab_harness::rusqlite::{Cached, CheckedStatements, connect};
 use litelab_harness::{
@@ -96,14 +97,31 @@ impl Layer {
 
     /// Calls `ask` on `readers` read connections one after the other, all of them borrowed at the same time.
     fn ask_readers(&self, readers: u32, ask: Ask<'_>, answers: &mut Vec<Settings>) -> Result<(), Fault> {
-        if readers == 0 {
-            return Ok(());
-        }
-        let asked = self.database.read(|c| {
-            answers.push(ask(&mut self.session(c, &self.reading)).map_err(LayerError)?);
-            self.ask_readers(readers - 1, ask, answers).map_err(LayerError)
-        });
-        asked.map_err(|error| error.0)
+        let (arrive, arrived) = channel();
+        let turn = Mutex::new(());
+        let read = || {
+            let mut has_arrived = false;
+            let asked = self.database.read(|c| {
+                has_arrived = true;
+                let _main_waits = arrive.send(());
+                let _turn = turn.lock();
+                ask(&mut self.session(c, &self.reading)).map_err(LayerError)
+            });
+            if !has_arrived {
+                let _main_waits = arrive.send(());
+            }
+            asked.map_err(|error| error.0)
+        };
+        std::thread::scope(|scope| {
+            let wait = turn.lock();
+            let threads: Vec<_> = (0..readers).map(|_| scope.spawn(read)).collect();
+            arrived.iter().take(readers as usize).for_each(drop);
+            drop(wait);
+            for thread in threads {
+                answers.push(thread.join().map_err(|_| Fault::Other("a read panicked".into()))??);
+            }
+            Ok(())
+        })
     }
 
     /// Whether the request is of a transaction that writes, and whether that is at most one statement.
@@ -146,7 +164,7 @@ impl Library for Layer {
         let readers = connections - 1;
         let options = Options::new(connect::location(location))
             .durability(Durability::AsSet)
-            .readers(readers as usize)
+            .readers(readers.max(1) as usize)
             .checkpoints(checkpoints)
             .on_connection(set);
         let database = options.open().map_err(|error| LayerError::from(error).0)?;

@@ -5,11 +5,14 @@
 //! beginning only after all of its frames have been checkpointed, and overwriting allocated blocks is twice as fast as
 //! extending the file.
 //!
+//! When nothing has been written for a second, the background thread carries over what is left, and truncates a log
+//! file above its limit.
+//!
 //! A reader can prevent that reset. Above a size limit the writer therefore also truncates the log: new readers no
 //! longer need it, and the writer waits a short time for readers that still do.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -26,6 +29,8 @@ const PATIENCE: Duration = Duration::from_millis(10);
 /// Delays before a truncation that a reader prevented is tried again: the first, and the upper bound of the doubling
 /// delay.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
+/// Time without a commit after which the background thread checkpoints what is left of the log.
+const IDLE: Duration = Duration::from_secs(1);
 /// Age from which a reader that prevents truncation causes a warning without waiting for further growth.
 const OLD: Duration = Duration::from_secs(1);
 
@@ -34,12 +39,11 @@ pub struct Checkpointing {
     rules: Checkpoints,
     /// Requests a background checkpoint; at most one request is queued.
     background: SyncSender<()>,
+    /// Whether the background thread must not checkpoint, because of a defect of SQLite.
+    alone: bool,
     readers: Arc<Readers>,
     /// WAL frames at the last request for a background checkpoint.
     asked_at: u64,
-    /// Largest frame count since the last truncation: the length of the log file, which a reset of the log does not
-    /// shorten.
-    longest: u64,
     /// Set by the background thread after a completed checkpoint.
     carried: Arc<AtomicBool>,
     /// Held during a checkpoint by the writer or by the background thread.
@@ -55,10 +59,25 @@ impl Checkpointing {
     pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Background) {
         let (background, asked) = sync_channel(1);
         let (carried, turn) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
-        let beside = Background { asked, carried: carried.clone(), turn: turn.clone() };
+        let alone = connection::has_wal_reset_bug(rusqlite::version_number());
+        if alone {
+            tracing::warn!(
+                sqlite = rusqlite::version(),
+                "this SQLite can corrupt a database when two connections checkpoint: only the writer does"
+            );
+        }
+        let (watched, is_idle_checked) = (readers.clone(), !alone && !rules.is_external());
+        let beside = Background {
+            rules,
+            asked,
+            carried: carried.clone(),
+            turn: turn.clone(),
+            readers: watched,
+            is_idle_checked,
+        };
         let warn_at = u64::from(rules.truncate_after);
-        let (asked_at, longest, not_before, pause) = (0, 0, None, PAUSES.0);
-        (Self { rules, background, readers, asked_at, longest, carried, turn, not_before, pause, warn_at }, beside)
+        let (asked_at, not_before, pause) = (0, None, PAUSES.0);
+        (Self { rules, background, alone, readers, asked_at, carried, turn, not_before, pause, warn_at }, beside)
     }
 
     /// Must be called after each commit, with no transaction open.
@@ -68,18 +87,30 @@ impl Checkpointing {
             // SQLite has restarted the log from its beginning.
             self.asked_at = 0;
         }
-        self.longest = self.longest.max(frames);
-        let passes = |bound: u32, frames: u64| bound > 0 && frames >= u64::from(bound);
+        let longest = counters.longest_log.fetch_max(frames, Relaxed).max(frames);
         let carried = self.carried.swap(false, Relaxed);
-        if passes(self.rules.truncate_after, self.longest) && self.not_before.is_none_or(|at| at <= Instant::now()) {
+        if passes(self.rules.truncate_after, longest) && self.not_before.is_none_or(|at| at <= Instant::now()) {
             self.truncate(connection, counters, frames);
         } else if carried {
             last_stretch(connection);
         } else if passes(self.rules.passive_after, frames.saturating_sub(self.asked_at)) {
             self.asked_at = frames;
-            // A request that is already queued covers these frames as well.
-            let _asked = self.background.try_send(());
+            if self.alone {
+                last_stretch(connection);
+            } else {
+                // A request that is already queued covers these frames as well.
+                let _asked = self.background.try_send(());
+            }
         }
+    }
+
+    /// Frames in the log if they reach `most` and cannot be truncated.
+    pub fn full(&mut self, connection: &Connection, counters: &Live, most: u64) -> Option<u64> {
+        let frames = || counters.wal_frames.load(Relaxed);
+        if frames() >= most && self.not_before.is_none_or(|at| at <= Instant::now()) {
+            self.truncate(connection, counters, frames());
+        }
+        Some(frames()).filter(|frames| *frames >= most)
     }
 
     /// Waits for a running background checkpoint first, which leaves less to checkpoint here. This wait is the only
@@ -89,9 +120,8 @@ impl Checkpointing {
         let _turn = lock(&turn);
         match truncate(connection) {
             Ok(Cut::Done) => {
-                counters.truncated.fetch_add(1, Relaxed);
-                counters.wal_frames.store(0, Relaxed);
-                (self.asked_at, self.longest, self.warn_at) = (0, 0, u64::from(self.rules.truncate_after));
+                counters.cut();
+                (self.asked_at, self.warn_at) = (0, u64::from(self.rules.truncate_after));
                 (self.not_before, self.pause) = (None, PAUSES.0);
             }
             // A checkpoint of another process, which ends soon.
@@ -168,31 +198,103 @@ fn last_stretch(connection: &Connection) {
     }
 }
 
-fn passive(connection: &Connection) -> rusqlite::Result<bool> {
+/// Result of a passive checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Carried {
+    /// Every frame is in the database file.
+    All,
+    /// A reader needs the frames that are left.
+    Part,
+    /// Another checkpoint is running.
+    Busy,
+}
+
+fn passive(connection: &Connection) -> rusqlite::Result<Carried> {
     let mut statement = connection.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?;
-    // The first column is 1 if another checkpoint is running.
-    Ok(statement.query_row([], |row| row.get::<_, i64>(0))? == 0)
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    // The columns: 1 if another checkpoint is running; frames in the log; frames in the database file.
+    Ok(match statement.query_row([], row)? {
+        (0, log, carried) if log == carried => Carried::All,
+        (0, ..) => Carried::Part,
+        _ => Carried::Busy,
+    })
+}
+
+const fn passes(bound: u32, frames: u64) -> bool {
+    bound > 0 && frames >= bound as u64
 }
 
 /// Checkpointing in the background thread.
 pub struct Background {
+    rules: Checkpoints,
     asked: Receiver<()>,
     carried: Arc<AtomicBool>,
     turn: Arc<Mutex<()>>,
+    readers: Arc<Readers>,
+    /// Whether to checkpoint when there are no writes.
+    is_idle_checked: bool,
 }
 
 impl Background {
-    /// Runs a checkpoint for each request of the writer and returns when the writer is dropped.
-    pub fn run(&self, connection: &Connection, counters: &Live) {
-        for () in &self.asked {
-            let _turn = lock(&self.turn);
-            match passive(connection) {
-                Ok(true) => {
+    /// Runs a checkpoint for each request of the writer, and one when nothing has been written for [`IDLE`]. Returns
+    /// when the writer is dropped.
+    ///
+    /// Interrupts reads that are older than `max_read`.
+    pub fn run(&self, connection: &Connection, counters: &Live, max_read: Option<Duration>) {
+        let tick = max_read.map_or(IDLE, |limit| (limit / 4).clamp(Duration::from_millis(1), IDLE));
+        // Commits at the last look and its time, and commits at the last checkpoint.
+        let (mut seen, mut since, mut done) = (0, Instant::now(), 0);
+        loop {
+            let asked = self.asked.recv_timeout(tick);
+            if let Some(limit) = max_read {
+                self.readers.interrupt(limit);
+            }
+            match asked {
+                Ok(()) => {
+                    self.checkpoint(connection, counters, false);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let commits = counters.commits.load(Relaxed);
+                    if commits != seen {
+                        (seen, since) = (commits, Instant::now());
+                    }
+                    let is_due = self.is_idle_checked && commits != done && since.elapsed() >= IDLE;
+                    if is_due && self.checkpoint(connection, counters, true) {
+                        done = commits;
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Runs a passive checkpoint. If there are no writes, it truncates a log file above its limit as well. Returns whether
+    /// nothing is left to do until the next commit.
+    fn checkpoint(&self, connection: &Connection, counters: &Live, idle: bool) -> bool {
+        let turn = lock(&self.turn);
+        let passive = passive(connection);
+        let cut = match passive {
+            Ok(Carried::All) if idle && passes(self.rules.truncate_after, counters.longest_log.load(Relaxed)) => {
+                Some(truncate(connection))
+            }
+            _ => None,
+        };
+        drop(turn);
+        // A `tracing` subscriber may write to this database, for which the writer may wait for its turn.
+        match (passive, cut) {
+            (Err(error), _) | (_, Some(Err(error))) => {
+                tracing::warn!(%error, "a checkpoint failed");
+                false
+            }
+            (Ok(carried), cut) => {
+                if carried != Carried::Busy {
                     counters.passive.fetch_add(1, Relaxed);
                     self.carried.store(true, Relaxed);
                 }
-                Ok(false) => {}
-                Err(error) => tracing::warn!(%error, "a checkpoint failed"),
+                if matches!(cut, Some(Ok(Cut::Done))) {
+                    counters.cut();
+                }
+                carried == Carried::All && !matches!(cut, Some(Ok(Cut::Reader | Cut::Checkpoint)))
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::Error;
@@ -31,9 +32,16 @@ pub fn open(options: &Options, purpose: Purpose) -> Result<Connection, Error> {
     let connection =
         Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI)
             .map_err(wrong)?;
+    // The default depends on how SQLite was compiled.
+    pragma(&connection, "PRAGMA foreign_keys = ON").map_err(wrong)?;
     (options.on_connection)(&connection).map_err(wrong)?;
+    if options.checkpoints.is_external() {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(wrong)?;
+    }
     set(&connection, options, purpose).map_err(wrong)?;
     check(&connection, path, options.durability).map_err(wrong)??;
+    // Statements that `on_connection` left in the cache were prepared without the rules for closures.
+    connection.flush_prepared_statement_cache();
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
@@ -73,6 +81,14 @@ fn check(connection: &Connection, path: &Path, durability: Durability) -> rusqli
     Ok(Err(Error::Open { path: path.into(), what }))
 }
 
+/// Whether this version of SQLite can corrupt a database whose log one connection resets while another one checkpoints
+/// it (<https://sqlite.org/wal.html#walresetbug>): 3.7.0 to 3.51.2 except 3.44.6 and 3.50.7.
+pub const fn has_wal_reset_bug(version: i32) -> bool {
+    version < 3_051_003
+        && !(3_044_006 <= version && version < 3_045_000)
+        && !(3_050_007 <= version && version < 3_051_000)
+}
+
 /// Runs a PRAGMA to completion; most return a row.
 pub fn pragma(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(sql)?;
@@ -91,6 +107,15 @@ pub fn busy_timeout(connection: &Connection) -> rusqlite::Result<Duration> {
 /// (<https://sqlite.org/pragma.html#pragma_schema_version>).
 pub fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
+}
+
+/// Sets the value of `last_insert_rowid()` to 0, which is that of a new connection.
+pub fn forget_last_row(connection: &Connection) {
+    // SAFETY: the handle is open as long as the connection is borrowed.
+    #[expect(unsafe_code, reason = "rusqlite has no function for it")]
+    unsafe {
+        rusqlite::ffi::sqlite3_set_last_insert_rowid(connection.handle(), 0);
+    }
 }
 
 /// Runs a statement without parameters through the prepared statement cache.
@@ -123,4 +148,26 @@ pub fn last_error(connection: &Connection) -> rusqlite::Error {
     #[expect(unsafe_code, reason = "rusqlite has no function for it")]
     let code = unsafe { rusqlite::ffi::sqlite3_extended_errcode(connection.handle()) };
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_wal_reset_bug;
+
+    #[test]
+    fn versions_with_the_wal_reset_bug_are_known() {
+        for (version, has) in [
+            (3_044_005, true),
+            (3_044_006, false),
+            (3_045_000, true),
+            (3_050_006, true),
+            (3_050_007, false),
+            (3_051_000, true),
+            (3_051_002, true),
+            (3_051_003, false),
+            (3_054_001, false),
+        ] {
+            assert_eq!(has_wal_reset_bug(version), has, "{version}");
+        }
+    }
 }

@@ -49,6 +49,9 @@ pub struct Live {
     pub longest_ns: AtomicU64,
     pub busy: AtomicU64,
     pub wal_frames: AtomicU64,
+    /// Largest frame count since the last truncation: the length of the log file, which a reset of the log does not
+    /// shorten.
+    pub longest_log: AtomicU64,
     pub passive: AtomicU64,
     pub truncated: AtomicU64,
     pub blocked: AtomicU64,
@@ -70,6 +73,13 @@ impl Live {
         self.commit_ns.fetch_add(nanos, Relaxed);
         self.longest_ns.fetch_max(nanos, Relaxed);
         usual(&self.usual_commit_ns, nanos);
+    }
+
+    /// Records a truncation of the log.
+    pub fn cut(&self) {
+        self.truncated.fetch_add(1, Relaxed);
+        self.wal_frames.store(0, Relaxed);
+        self.longest_log.store(0, Relaxed);
     }
 
     /// Records the time from begin to the end of the commit.

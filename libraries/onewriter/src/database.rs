@@ -1,9 +1,10 @@
 //! The public handle of a database, and the coordination of its callers with the writer thread.
 
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -15,16 +16,13 @@ use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
 use crate::counters::{Counters, Live};
 use crate::error::Error;
-use crate::job::{Answer, Job, Keeping, job};
+use crate::job::{Answer, Job, Keeping, job, quiet};
+use crate::nesting;
 use crate::options::Options;
-use crate::queue::{Leave, Queue};
+use crate::queue::Queue;
 use crate::readers::Readers;
 use crate::sync::lock;
-use crate::writer::{Jobs, Supply, Writer, is_inside};
-
-/// Number of waiting jobs up to which a caller that already writes runs them itself: waking the writer thread for them
-/// takes longer.
-const FEW: usize = 1;
+use crate::writer::{Jobs, Supply, Writer};
 
 /// Commit time below which a commit does not wait for a disk: the writes of a few callers are done sooner than a thread
 /// falls asleep and wakes again.
@@ -33,6 +31,12 @@ const SHORT: Duration = Duration::from_micros(50);
 const LOOK_OUT: Duration = Duration::from_micros(200);
 /// Time without a new job after which the writer stops waiting for more: a woken thread submits its next write sooner.
 const GAP: Duration = Duration::from_micros(30);
+
+/// The open databases of this process by canonical path: two writers of one file would wait for each other.
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+/// A database by its canonical path.
+type Opened = (PathBuf, Weak<Shared>, Weak<Last>);
 
 /// An open database: one connection that writes and a pool of connections that read.
 ///
@@ -65,7 +69,33 @@ struct Threads {
 }
 
 impl Database {
+    /// Opens the database, or returns the one of this process that has the same file.
     pub(crate) fn open(options: Options) -> Result<Self, Error> {
+        let mut opened = lock(&OPENED);
+        opened.retain(|(_, _, last)| last.strong_count() > 0);
+        // A file that does not exist yet is not open.
+        let same = options.path.canonicalize().ok();
+        let known = opened.iter().find(|(path, ..)| Some(path) == same.as_ref());
+        if let Some((_, shared, last)) = known
+            && let (Some(shared), Some(last)) = (shared.upgrade(), last.upgrade())
+            && !shared.queue.is_closed()
+        {
+            return Ok(Self { shared, _last: last });
+        }
+        let path = options.path.clone();
+        let database = Self::open_anew(options)?;
+        if let Ok(path) = path.canonicalize() {
+            opened.retain(|(known, ..)| *known != path);
+            opened.push((path, Arc::downgrade(&database.shared), Arc::downgrade(&database._last)));
+        }
+        Ok(database)
+    }
+
+    fn open_anew(options: Options) -> Result<Self, Error> {
+        if options.readers == 0 {
+            let what = "at least one reader is needed, and `readers` is 0".into();
+            return Err(Error::Open { path: options.path, what });
+        }
         let counters = Arc::new(Live::default());
         let readers = Arc::new(Readers::new(options.readers));
         let (checkpointing, background) = Checkpointing::new(options.checkpoints, readers.clone());
@@ -80,8 +110,9 @@ impl Database {
             writes: options.writes,
         });
         let no_thread = |error: std::io::Error| Error::Open { path: options.path.clone(), what: error.to_string() };
+        let max_read = options.max_read;
         let checkpoints = Builder::new().name("onewriter-ckpt".into());
-        let checkpoints = checkpoints.spawn(move || background.run(&beside, &counters)).map_err(no_thread)?;
+        let checkpoints = checkpoints.spawn(move || background.run(&beside, &counters, max_read)).map_err(no_thread)?;
         let served = shared.clone();
         let writer = Builder::new().name("onewriter".into()).spawn(move || served.serve()).map_err(no_thread)?;
         let last = Last { shared: shared.clone(), threads: Mutex::new(Some(Threads { writer, checkpoints })) };
@@ -135,15 +166,9 @@ impl Database {
         T: Send,
         E: From<Error> + Send,
     {
-        if is_inside(&self.shared.counters) {
-            return Err(Error::Nested.into());
-        }
+        self.shared.check()?;
         match self.shared.sit() {
-            Some(mut writer) => {
-                let result = writer.alone(closure);
-                self.shared.leave(writer);
-                result
-            }
+            Some(mut seated) => seated.writer().alone(closure),
             None => self.shared.wait_for(keeping, closure),
         }
     }
@@ -162,8 +187,9 @@ impl Database {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        self.shared.check()?;
         let (job, answer) = job(Keeping::Guarded, false, closure);
-        self.shared.hand_over(job, answer).await
+        self.shared.hand_over(job, answer).await?
     }
 
     /// Like [`Database::write_unguarded`], for asynchronous code. A dropped future has the effect described at
@@ -177,8 +203,9 @@ impl Database {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        self.shared.check()?;
         let (job, answer) = job(Keeping::Unguarded, false, closure);
-        self.shared.hand_over(job, answer).await
+        self.shared.hand_over(job, answer).await?
     }
 
     /// Runs the closure in a read transaction in this thread, with a read-only connection of the pool. All reads of the
@@ -187,6 +214,7 @@ impl Database {
     /// # Errors
     /// The error of the closure, or an [`Error`] of this crate.
     pub fn read<T, E: From<Error>>(&self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
+        self.shared.readers.check()?;
         pollster::block_on(self.shared.readers.lend())?.read(closure)
     }
 
@@ -203,6 +231,7 @@ impl Database {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        self.shared.readers.check()?;
         let lease = self.shared.readers.lend().await?;
         let read = tokio::task::spawn_blocking(move || lease.read(closure));
         read.await.unwrap_or_else(|_| Err(Error::Closed.into()))
@@ -218,8 +247,11 @@ impl Database {
     /// [`Error::Closed`]. Connections in use for reading are closed when their closure ends.
     ///
     /// # Errors
-    /// If the final checkpoint fails; all committed writes are then still in the log.
+    /// If the final checkpoint fails; all committed writes are then still in the log. [`Error::Nested`] inside a closure
+    /// of the same database; nothing is closed then.
     pub fn close(self) -> Result<(), Error> {
+        self.shared.check()?;
+        self.shared.readers.check()?;
         self.shared.close();
         // An earlier call on another clone has taken the threads.
         let Some(threads) = lock(&self._last.threads).take() else { return Ok(()) };
@@ -237,13 +269,13 @@ impl Shared {
     }
 
     /// Waits for a free place, appends the job to the queue and waits for its answer.
-    async fn hand_over<T, E: From<Error>>(&self, job: Box<dyn Job>, answer: Answer<T, E>) -> Result<T, E> {
+    async fn hand_over<T, E>(&self, job: Box<dyn Job>, answer: Answer<T, E>) -> Result<Result<T, E>, Error> {
         self.room.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
         self.queue.push(job).map_err(|_| Error::Closed)?;
         let (result, rest) = answer.await.map_err(|_| Error::Closed)?;
         // Pass on the answers of the callers still asleep, who have waited as long, before returning this one.
         drop(rest);
-        result
+        Ok(result)
     }
 
     /// Like [`Shared::hand_over`], but blocks, so that the closure may borrow from the caller.
@@ -263,7 +295,8 @@ impl Shared {
         let answered = pin!(self.hand_over(job, answer));
         let result = self.look_out(answered);
         std::mem::forget(stays);
-        result
+        // The conversion of an error may panic.
+        result?
     }
 
     /// Waits for the answer. For a short write it polls first instead of sleeping, and yields between polls: with more
@@ -287,22 +320,37 @@ impl Shared {
 
     /// Acquires the writer for this caller if no other caller is expected or if commits are cheap. Otherwise returns
     /// `None`: other callers are likely to follow and would wait for a commit that does not include their writes.
-    fn sit(&self) -> Option<Writer> {
+    fn sit(&self) -> Option<Seated<'_>> {
         let is_alone = self.counters.crowd.load(Relaxed) <= 1;
-        if is_alone || self.is_short() { self.queue.sit() } else { None }
+        let writer = if is_alone || self.is_short() { self.queue.sit()? } else { return None };
+        Some(Seated { shared: self, writer: Some(writer), _held: nesting::hold(&[self.address()]) })
     }
 
-    /// Releases the writer after a write in the thread of the caller, and runs up to [`FEW`] waiting jobs first.
-    fn leave(&self, writer: Writer) {
-        if let Leave::Stay(mut writer, jobs) = self.queue.leave(writer, FEW) {
-            self.room.add_permits(jobs.len());
-            writer.together(jobs.into(), &());
-            let Leave::Left = self.queue.leave(writer, 0) else { unreachable!("no job is few enough") };
-        }
+    /// Identifies the database among those that a thread holds.
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.counters).addr()
     }
 
-    /// Main loop of the writer thread.
+    /// Refuses a call that would wait for itself.
+    fn check(&self) -> Result<(), Error> {
+        if nesting::is_held(self.address()) { Err(Error::Nested) } else { Ok(()) }
+    }
+
+    /// Main loop of the writer thread. A panic of code that is not a closure (a `tracing` subscriber's) ends it: those
+    /// who wait then get [`Error::Closed`].
     fn serve(&self) -> Result<(), Error> {
+        let _held = nesting::hold(&[self.address()]);
+        quiet(|| self.serve_all()).unwrap_or_else(|| {
+            self.close();
+            self.readers.close();
+            for job in self.take(usize::MAX) {
+                let _dropped = quiet(|| drop(job));
+            }
+            Err(Error::Closed)
+        })
+    }
+
+    fn serve_all(&self) -> Result<(), Error> {
         loop {
             match self.queue.wait() {
                 Ok(mut writer) => {
@@ -312,7 +360,7 @@ impl Shared {
                         writer.together(jobs, &crowd);
                         jobs = crowd.more(0, self.writes);
                     }
-                    let Leave::Left = self.queue.leave(writer, 0) else { unreachable!("no job is few enough") };
+                    self.queue.leave(writer);
                 }
                 Err(writer) => {
                     self.readers.close();
@@ -325,6 +373,29 @@ impl Shared {
     fn close(&self) {
         self.queue.close();
         self.room.close();
+    }
+}
+
+/// A caller that holds the writer, and releases it when this is dropped, also by a panic in a conversion or a drop of
+/// the caller's types.
+struct Seated<'a> {
+    shared: &'a Shared,
+    writer: Option<Writer>,
+    _held: nesting::Held,
+}
+
+impl Seated<'_> {
+    const fn writer(&mut self) -> &mut Writer {
+        self.writer.as_mut().expect("present until the drop")
+    }
+}
+
+impl Drop for Seated<'_> {
+    fn drop(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            writer.roll_back();
+            self.shared.queue.leave(writer);
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 /// Reason why a call has no result.
 ///
-/// None of the changes of the closure are in the database. The exception is [`Error::Commit`]: SQLite's own error code
-/// shows how far the commit came.
+/// None of the changes of the closure are visible in the database. The exception is [`Error::Commit`] after a failed
+/// sync: the changes are in the log, unseen, until a later commit overwrites them, and a crash before that can bring
+/// them back.
 ///
 /// The type is `Clone` because one failure can concern many callers.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -43,16 +44,33 @@ pub enum Error {
     #[error("another write of the same transaction, which was not guarded, failed after it had changed something")]
     LeftHalf,
 
+    /// The write-ahead log has reached [`Options::max_log`](crate::Options::max_log), and a reader prevents its
+    /// truncation. The closure did not run.
+    #[error("the write-ahead log has {frames} frames, and a reader still needs them")]
+    LogFull {
+        /// Frames in the log.
+        frames: u64,
+    },
+
     /// The closure left a deferred foreign key violated.
     #[error("FOREIGN KEY constraint failed: deferred references are checked at the end of each write")]
     ForeignKey,
+
+    /// The closure ran a statement that would affect other callers: one that begins or ends the transaction they share,
+    /// changes a setting of the connection, or attaches a database.
+    #[error(
+        "{0}: a closure cannot begin or end the transaction that it shares (use a savepoint), and settings and attached \
+         databases belong into `Options::on_connection`"
+    )]
+    NotAllowed(Arc<rusqlite::Error>),
 
     /// The closure panicked, and its changes were rolled back.
     #[error("the closure panicked: {0}")]
     Panicked(String),
 
-    /// The call came from inside a closure that is writing to the same database; it would wait for itself.
-    #[error("a write inside a write: use the connection that the closure was given")]
+    /// The call came from inside a closure of the same database, directly or through closures of other databases, or
+    /// from a `tracing` subscriber during a commit; it would wait for itself.
+    #[error("a call inside a closure of the same database: use the connection that the closure was given")]
     Nested,
 
     /// The database is closed or closing. The closure did not run.
@@ -62,7 +80,10 @@ pub enum Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(Arc::new(error))
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::AuthorizationForStatementDenied) => Self::NotAllowed(Arc::new(error)),
+            _ => Self::Sqlite(Arc::new(error)),
+        }
     }
 }
 
@@ -71,7 +92,7 @@ impl Error {
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         let error = match self {
-            Self::Sqlite(e) | Self::Begin(e) | Self::Commit(e) | Self::RolledBack(e) => e,
+            Self::Sqlite(e) | Self::NotAllowed(e) | Self::Begin(e) | Self::Commit(e) | Self::RolledBack(e) => e,
             Self::ForeignKey => return Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY),
             _ => return None,
         };

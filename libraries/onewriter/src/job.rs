@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 
 use crate::error::Error;
+use crate::nesting;
 
 /// A queued write with its types erased.
 pub trait Job: Send {
@@ -15,6 +16,9 @@ pub trait Job: Send {
 
     /// How a failure of the closure affects the others in its transaction.
     fn keeping(&self) -> Keeping;
+
+    /// Databases whose closures wait for this job.
+    fn callers(&self) -> &[usize];
 
     /// Runs the closure. Returns whether to keep its changes.
     fn run(&mut self, connection: &Connection) -> bool;
@@ -62,10 +66,11 @@ pub enum Keeping {
 }
 
 /// The fields are dropped in this order: the caller may have lent borrows to the closure, so it must not be answered
-/// earlier.
+/// earlier. `callers` are those of [`nesting::here`] where the job was made.
 struct Write<F, T, E> {
     keeping: Keeping,
     sleeps: bool,
+    callers: Vec<usize>,
     closure: Option<F>,
     result: Option<Result<T, E>>,
     caller: Sender<(Result<T, E>, Rest)>,
@@ -82,7 +87,8 @@ where
     E: From<Error> + Send + 'a,
 {
     let (caller, answer) = channel();
-    (Box::new(Write { keeping, sleeps, closure: Some(closure), result: None, caller }), answer)
+    let callers = nesting::here();
+    (Box::new(Write { keeping, sleeps, callers, closure: Some(closure), result: None, caller }), answer)
 }
 
 impl<F, T, E> Job for Write<F, T, E>
@@ -103,27 +109,50 @@ where
         self.sleeps
     }
 
+    fn callers(&self) -> &[usize] {
+        &self.callers
+    }
+
     fn run(&mut self, connection: &Connection) -> bool {
         let Some(closure) = self.closure.take() else { return false };
-        let result = guarded(closure, connection);
-        let keep = result.is_ok();
-        self.result = Some(result);
-        keep
+        self.result = quiet(|| guarded(closure, connection));
+        matches!(self.result, Some(Ok(_)))
     }
 
     fn refuse(&mut self, error: Error) {
-        self.result = Some(Err(error.into()));
+        let refused = quiet(|| Err(error.into()));
+        let before = std::mem::replace(&mut self.result, refused);
+        let _dropped = quiet(|| drop(before));
     }
 
     fn answer(self: Box<Self>, not_run: Option<Error>, rest: Rest) {
         let Self { closure, result, caller, .. } = *self;
-        drop(closure);
+        let _dropped = quiet(|| drop(closure));
         let result = match not_run {
-            Some(error) => Err(error.into()),
-            None => result.unwrap_or_else(|| Err(Error::Closed.into())),
+            Some(error) => quiet(|| Err(error.into())),
+            None => result,
         };
-        // If the caller no longer waits, the channel drops the result and `rest`, which answers the others here.
-        let _gone = caller.send((result, rest));
+        // Without a result its conversion has panicked: the caller finds the channel closed. If the caller no longer
+        // waits, `rest` is dropped here, which answers the others.
+        if let Some(result) = result
+            && let Err((result, rest)) = caller.send((result, rest))
+        {
+            let _dropped = quiet(|| drop(result));
+            drop(rest);
+        }
+    }
+}
+
+/// Runs code of a caller outside its closure (a drop, a conversion), which may panic. Returns `None` then: the panic
+/// concerns no other caller.
+pub fn quiet<R>(code: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(discard).ok()
+}
+
+/// Drops the value of a panic, whose drop may panic as well.
+fn discard(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
     }
 }
 
@@ -133,8 +162,11 @@ pub fn guarded<T, E: From<Error>>(
     connection: &Connection,
 ) -> Result<T, E> {
     // Only the closure has touched its captures, and its changes to the database are rolled back.
-    catch_unwind(AssertUnwindSafe(|| closure(connection)))
-        .unwrap_or_else(|panic| Err(Error::Panicked(message(&*panic)).into()))
+    catch_unwind(AssertUnwindSafe(|| closure(connection))).unwrap_or_else(|panic| {
+        let text = message(&*panic);
+        discard(panic);
+        Err(Error::Panicked(text).into())
+    })
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

@@ -34,11 +34,16 @@
 //! queued. The length of the queue, the number of readers, and the size and duration of a commit are bounded.
 //!
 //! **Limits.** A closure can run and its commit fail; effects outside the database are not undone. A closure delays all
-//! queued after it, so it should do nothing slow. It cannot begin or end a transaction: SQLite rejects that inside the
-//! closure. Other processes may write to the same file; the writer waits for them up to the busy timeout (rusqlite's
-//! default: 5 s).
+//! queued after it, so it should do nothing slow. It cannot begin or end a transaction, attach a database or change a
+//! setting ([`Error::NotAllowed`]). What it leaves in the connection by other ways stays for later closures: temporary
+//! tables, functions, a busy timeout set by a method. Other processes may write to the same file; the writer waits for
+//! them up to the busy timeout (rusqlite's default: 5 s). A database is not usable in a forked child.
 //!
-//! **Latency.** A caller without concurrent callers writes in its own thread. With several callers, the writer delays a
+//! **Nesting.** A write inside a write, a read inside a read, and `close` inside either return [`Error::Nested`] in
+//! place of waiting for themselves, also through closures of other databases. A closure that blocks on another thread or
+//! task which waits for the same database is not detected.
+//!
+//! **Latency.** A closure runs in the thread of its caller, if there are no concurrent callers, or in the writer thread. With several callers, the writer delays a
 //! commit for those that it has just answered, as long as writes keep arriving (at least one per 30 µs), and for at
 //! most half of the time of a commit. A thread that wakes with its answer may wake other waiting threads before it
 //! returns.
@@ -49,12 +54,14 @@
 
 #![deny(unsafe_code)]
 
+mod authorize;
 mod checkpoint;
 mod connection;
 mod counters;
 mod database;
 mod error;
 mod job;
+mod nesting;
 mod options;
 mod queue;
 mod readers;

@@ -35,6 +35,19 @@ pub struct Checkpoints {
     pub truncate_after: u32,
 }
 
+impl Checkpoints {
+    /// No checkpoints, also not when the database is closed: another program runs them, for example Litestream, which
+    /// needs all frames in the log until it has copied them.
+    #[must_use]
+    pub const fn external() -> Self {
+        Self { passive_after: 0, truncate_after: 0 }
+    }
+
+    pub(crate) const fn is_external(self) -> bool {
+        self.passive_after == 0 && self.truncate_after == 0
+    }
+}
+
 impl Default for Checkpoints {
     /// 1,000 frames, as in SQLite (4 MB with pages of 4 KiB), and 16,384 frames (64 MB).
     fn default() -> Self {
@@ -52,6 +65,8 @@ pub struct Options {
     pub(crate) writes: usize,
     pub(crate) time: Duration,
     pub(crate) checkpoints: Checkpoints,
+    pub(crate) max_log: Option<u64>,
+    pub(crate) max_read: Option<Duration>,
     pub(crate) on_connection: Arc<OnConnection>,
 }
 
@@ -69,6 +84,8 @@ impl Options {
             writes: 256,
             time: Duration::from_millis(5),
             checkpoints: Checkpoints::default(),
+            max_log: None,
+            max_read: None,
             on_connection: Arc::new(|_| Ok(())),
         }
     }
@@ -110,6 +127,22 @@ impl Options {
         self
     }
 
+    /// Refuses writes with [`Error::LogFull`] while the write-ahead log has this many frames or more and a reader
+    /// prevents its truncation. Default: no limit.
+    #[must_use]
+    pub fn max_log(mut self, frames: u64) -> Self {
+        self.max_log = Some(frames);
+        self
+    }
+
+    /// Interrupts a read that takes longer (`SQLITE_INTERRUPT` in its closure). A closure that is not inside a statement
+    /// gets the error from its next one, if that one is not done within a quarter of the limit. Default: no limit.
+    #[must_use]
+    pub fn max_read(mut self, limit: Duration) -> Self {
+        self.max_read = Some(limit);
+        self
+    }
+
     /// Runs `set` first on every new connection, for PRAGMAs, functions and collations. It cannot create the schema:
     /// most of the connections are read-only.
     #[must_use]
@@ -118,7 +151,8 @@ impl Options {
         self
     }
 
-    /// Opens the database in WAL mode and starts the writer and checkpoint threads.
+    /// Opens the database in WAL mode and starts the writer and checkpoint threads. If the same file is open in this
+    /// process already, this returns another handle of that database, and these options have no effect.
     ///
     /// # Errors
     /// If the database cannot be opened, or cannot use a write-ahead log (in-memory databases, some network file

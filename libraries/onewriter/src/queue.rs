@@ -26,15 +26,6 @@ struct State<S, J> {
     closed: bool,
 }
 
-/// Result of releasing the seat.
-#[derive(Debug)]
-pub enum Leave<S, J> {
-    /// The seat has been released.
-    Left,
-    /// The caller keeps the seat and must run these jobs: a hand-over would take longer.
-    Stay(S, Vec<J>),
-}
-
 impl<S, J> Queue<S, J> {
     /// A queue with a free seat and no jobs.
     pub fn new(seat: S) -> Self {
@@ -74,21 +65,15 @@ impl<S, J> Queue<S, J> {
         state.jobs.drain(..most).collect()
     }
 
-    /// Releases the seat. If at least one and at most `few` jobs wait, the caller keeps the seat and gets the jobs
-    /// instead.
-    pub fn leave(&self, seat: S, few: usize) -> Leave<S, J> {
+    /// Releases the seat.
+    pub fn leave(&self, seat: S) {
         let mut state = lock(&self.state);
-        let waiting = state.jobs.len();
-        if waiting > 0 && waiting <= few {
-            return Leave::Stay(seat, state.jobs.drain(..).collect());
-        }
         state.seat = Some(seat);
-        let wake = state.waits && (waiting > 0 || state.closed);
+        let wake = state.waits && (!state.jobs.is_empty() || state.closed);
         drop(state);
         if wake {
             self.work.notify_one();
         }
-        Leave::Left
     }
 
     /// Blocks the writer thread until there are jobs and the seat is free.
@@ -116,6 +101,11 @@ impl<S, J> Queue<S, J> {
     pub fn close(&self) {
         lock(&self.state).closed = true;
         self.work.notify_one();
+    }
+
+    /// Whether new jobs are rejected.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.state).closed
     }
 
     /// Number of waiting jobs.

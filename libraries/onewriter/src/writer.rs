@@ -1,32 +1,45 @@
 //! The writer connection and commit batching.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
+use crate::authorize::{self, GUARDED, OUTSIDE, UNGUARDED};
 use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
 use crate::counters::Live;
 use crate::error::Error;
-use crate::job::{Job, Keeping, Rest, guarded};
+use crate::job::{Job, Keeping, Rest, guarded, quiet};
+use crate::nesting;
 use crate::options::Options;
 
 /// The writer connection. Used through the seat of [`crate::queue`] by one thread at a time.
 pub struct Writer {
     connection: Connection,
-    /// Whether a closure is running.
-    inside: Arc<AtomicBool>,
+    sql: Statements,
+    /// What is running: [`OUTSIDE`] of closures, a [`GUARDED`] or an [`UNGUARDED`] one.
+    inside: Arc<AtomicU8>,
     checkpointing: Checkpointing,
     counters: Arc<Live>,
+    /// Longest wait for another process that writes: the busy timeout of the connection.
+    patience: Duration,
+    max_log: Option<u64>,
+    external: bool,
     /// Value of `PRAGMA schema_version`, unless a closure may have changed it.
     schema: Option<i64>,
     writes: usize,
     time: Duration,
+}
+
+/// Pause between attempts to begin while another process writes.
+const STEP: Duration = Duration::from_micros(300);
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 /// Jobs taken from the queue, the oldest first.
@@ -35,32 +48,29 @@ pub type Jobs = VecDeque<Box<dyn Job>>;
 /// Jobs that ran in the open transaction, each with whether its changes are part of it.
 type Done = Vec<(Box<dyn Job>, bool)>;
 
-thread_local! {
-    /// Address of the counters of the database whose closure this thread runs, otherwise 0.
-    static WRITING: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Whether this thread is inside a closure of the database with these counters.
-pub fn is_inside(counters: &Arc<Live>) -> bool {
-    WRITING.get() == Arc::as_ptr(counters).addr()
-}
-
 impl Writer {
     pub fn open(options: &Options, counters: Arc<Live>, checkpointing: Checkpointing) -> Result<Self, Error> {
         let mut connection = connection::open(options, Purpose::Write)?;
-        let inside = Arc::new(AtomicBool::new(false));
+        let inside = Arc::new(AtomicU8::new(OUTSIDE));
+        let sql = Statements::new();
+        authorize::set(&mut connection, inside.clone(), sql.name.clone())?;
+        // A closure that goes on after SQLite has rolled back would write outside of any transaction.
         let flag = inside.clone();
-        connection.authorizer(Some(move |context: AuthContext<'_>| authorize(flag.load(Relaxed), &context)))?;
+        connection.commit_hook(Some(move || flag.load(Relaxed) != OUTSIDE))?;
         let live = counters.clone();
         connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, frames: i32| {
             live.wal_frames.store(frames.try_into().unwrap_or_default(), Relaxed);
             Ok(())
         }))?;
         Ok(Self {
-            connection,
+            sql,
             inside,
             checkpointing,
             counters,
+            patience: connection::busy_timeout(&connection)?,
+            max_log: options.max_log,
+            external: options.checkpoints.is_external(),
+            connection,
             schema: None,
             writes: options.writes,
             time: options.time,
@@ -74,7 +84,7 @@ impl Writer {
         if let Err(error) = self.begin() {
             return self.failed(Err(error.into()));
         }
-        let result = self.run(|connection| guarded(closure, connection));
+        let result = self.run(GUARDED, &[], |connection| guarded(closure, connection));
         let result = match self.state_after(result.is_ok()) {
             After::Kept => self.commit(1).map(|()| result).map_err(Error::Commit),
             After::TakenBack => Ok(result),
@@ -120,6 +130,7 @@ impl Writer {
             }
             let Some(mut job) = jobs.pop_front() else { break };
             if !job.wanted() {
+                let _dropped = quiet(|| drop(job));
                 continue;
             }
             if self.connection.is_autocommit()
@@ -155,11 +166,13 @@ impl Writer {
             job.refuse(error.into());
             return false;
         }
-        let ok = self.run(|connection| job.run(connection));
+        let mode = if matches!(guard, Guard::None { .. }) { UNGUARDED } else { GUARDED };
+        let callers = job.callers().to_vec();
+        let ok = self.run(mode, &callers, |connection| job.run(connection));
         match self.state_after(ok) {
             After::Kept => match guard {
                 Guard::Alone | Guard::None { .. } => return true,
-                Guard::Savepoint => match connection::execute(&self.connection, "RELEASE onewriter") {
+                Guard::Savepoint => match self.execute(&self.sql.release) {
                     Ok(()) => return true,
                     Err(error) => job.refuse(error.into()),
                 },
@@ -187,7 +200,7 @@ impl Writer {
             Guard::Alone => self.schema = None,
             Guard::Savepoint => {
                 self.schema = None;
-                connection::execute(&self.connection, "SAVEPOINT onewriter")?;
+                self.execute(&self.sql.savepoint)?;
             }
             Guard::None { .. } if self.schema.is_some() => {}
             Guard::None { .. } => self.schema = Some(connection::schema_version(&self.connection)?),
@@ -197,11 +210,10 @@ impl Writer {
 
     /// Rolls back the changes of one job only.
     fn take_back(&mut self, guard: Guard) -> Result<(), Error> {
-        let execute =
-            |sql| connection::execute(&self.connection, sql).map_err(|error| Error::RolledBack(Arc::new(error)));
+        let execute = |sql| self.execute(sql).map_err(|error| Error::RolledBack(Arc::new(error)));
         match guard {
-            Guard::Alone => execute("ROLLBACK"),
-            Guard::Savepoint => execute("ROLLBACK TO onewriter").and_then(|()| execute("RELEASE onewriter")),
+            Guard::Alone => execute(&self.sql.rollback),
+            Guard::Savepoint => execute(&self.sql.rollback_to).and_then(|()| execute(&self.sql.release)),
             // SQLite has rolled back the failed statement; the check finds earlier changes.
             Guard::None { changes } => {
                 let schema = connection::schema_version(&self.connection).ok();
@@ -238,36 +250,68 @@ impl Writer {
     }
 
     fn begin(&mut self) -> Result<(), Error> {
-        connection::execute(&self.connection, "BEGIN IMMEDIATE").map_err(|error| {
-            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) {
+        if let Some(most) = self.max_log
+            && let Some(frames) = self.checkpointing.full(&self.connection, &self.counters, most)
+        {
+            return Err(Error::LogFull { frames });
+        }
+        self.begin_between_others().map_err(|error| {
+            if is_busy(&error) {
                 self.counters.busy.fetch_add(1, Relaxed);
             }
             Error::Begin(Arc::new(error))
         })
     }
 
+    /// Waits for another process that writes, in shorter steps than SQLite's busy handler, whose pauses grow to 100 ms:
+    /// a process that writes without a pause would leave no gap that such a step meets.
+    fn begin_between_others(&self) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let mut began = self.execute(&self.sql.begin);
+        if matches!(&began, Err(error) if is_busy(error)) {
+            let started = Instant::now();
+            while matches!(&began, Err(error) if is_busy(error)) && started.elapsed() < self.patience {
+                std::thread::sleep(STEP);
+                began = self.execute(&self.sql.begin);
+            }
+        }
+        self.connection.busy_timeout(self.patience)?;
+        began
+    }
+
     fn commit(&mut self, writes: u64) -> Result<(), Arc<rusqlite::Error>> {
         let started = Instant::now();
-        connection::execute(&self.connection, "COMMIT").map_err(Arc::new)?;
+        self.execute(&self.sql.commit).map_err(Arc::new)?;
         self.counters.committed(writes, started.elapsed());
         Ok(())
     }
 
     /// Rolls back the transaction if one is open.
-    fn roll_back(&mut self) {
+    pub fn roll_back(&mut self) {
         if !self.connection.is_autocommit() {
             // Fails only if SQLite has already rolled back.
-            let _gone = connection::execute(&self.connection, "ROLLBACK");
+            let _gone = self.execute(&self.sql.rollback);
         }
     }
 
-    fn run<R>(&mut self, closure: impl FnOnce(&Connection) -> R) -> R {
-        let outer = WRITING.replace(Arc::as_ptr(&self.counters).addr());
-        self.inside.store(true, Relaxed);
-        let result = closure(&self.connection);
-        self.inside.store(false, Relaxed);
-        WRITING.set(outer);
-        result
+    /// Runs a statement of this crate.
+    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+        connection::execute(&self.connection, sql)
+    }
+
+    /// Runs the closure in a mode of the authorizer, on behalf of `callers`.
+    fn run<R>(&mut self, mode: u8, callers: &[usize], closure: impl FnOnce(&Connection) -> R) -> R {
+        struct Inside<'a>(&'a AtomicU8);
+        impl Drop for Inside<'_> {
+            fn drop(&mut self) {
+                self.0.store(OUTSIDE, Relaxed);
+            }
+        }
+        connection::forget_last_row(&self.connection);
+        let _held = nesting::hold(callers);
+        self.inside.store(mode, Relaxed);
+        let _inside = Inside(&self.inside);
+        closure(&self.connection)
     }
 
     fn state_after(&self, ok: bool) -> After {
@@ -283,6 +327,9 @@ impl Writer {
 
     /// Checkpoints the log as far as readers allow, and closes the connection.
     pub fn close(self) -> Result<(), Error> {
+        if self.external {
+            return self.connection.close().map_err(|(_, error)| error.into());
+        }
         connection::pragma(&self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
         self.connection.close().map_err(|(_, error)| error.into())
     }
@@ -304,6 +351,34 @@ impl Supply for () {
     }
 
     fn committed(&self, _: usize) {}
+}
+
+/// The statements of this crate. Each contains a random number, so that a closure cannot find them in the
+/// statement cache, where they would pass without asking the authorizer.
+struct Statements {
+    /// Name of the savepoint.
+    name: Arc<str>,
+    begin: String,
+    commit: String,
+    rollback: String,
+    savepoint: String,
+    release: String,
+    rollback_to: String,
+}
+
+impl Statements {
+    fn new() -> Self {
+        let name = format!("onewriter_{:016x}", RandomState::new().hash_one(0));
+        Self {
+            begin: format!("BEGIN IMMEDIATE /* {name} */"),
+            commit: format!("COMMIT /* {name} */"),
+            rollback: format!("ROLLBACK /* {name} */"),
+            savepoint: format!("SAVEPOINT {name}"),
+            release: format!("RELEASE {name}"),
+            rollback_to: format!("ROLLBACK TO {name}"),
+            name: name.into(),
+        }
+    }
 }
 
 /// Mechanism that isolates a closure from the others in its transaction.
@@ -336,19 +411,5 @@ fn refuse(done: &mut Done, error: &Error) {
         if std::mem::take(kept) {
             job.refuse(error.clone());
         }
-    }
-}
-
-/// Prevents a closure from beginning or ending a transaction, since it shares one, and from running checkpoints or
-/// changing the settings of the log. Savepoints of its own are allowed.
-fn authorize(inside: bool, context: &AuthContext<'_>) -> Authorization {
-    match context.action {
-        AuthAction::Transaction { .. } if inside => Authorization::Deny,
-        AuthAction::Pragma { pragma_name, pragma_value: Some(_) }
-            if inside && ["wal_autocheckpoint", "journal_mode", "locking_mode"].contains(&pragma_name) =>
-        {
-            Authorization::Deny
-        }
-        _ => Authorization::Allow,
     }
 }

@@ -12,12 +12,12 @@ mod sync {
 }
 
 #[path = "../src/queue.rs"]
-#[expect(dead_code, reason = "the queue's depth is for people")]
+#[expect(dead_code, reason = "its depth and whether it is closed are for people")]
 mod queue;
 
 use loom::sync::Arc;
 use loom::thread;
-use queue::{Leave, Queue};
+use queue::Queue;
 
 /// The executed jobs, in order.
 type Seat = Vec<(usize, usize)>;
@@ -35,7 +35,7 @@ fn serve(queue: &Queue<Seat, Job>) -> Seat {
                     }
                     seat.extend(jobs);
                 }
-                assert!(matches!(queue.leave(seat, 0), Leave::Left));
+                queue.leave(seat);
             }
             Err(seat) => return seat,
         }
@@ -43,14 +43,11 @@ fn serve(queue: &Queue<Seat, Job>) -> Seat {
 }
 
 /// A write as in `Database::write`. Returns whether the job was accepted.
-fn write(queue: &Queue<Seat, Job>, job: Job, few: usize) -> bool {
+fn write(queue: &Queue<Seat, Job>, job: Job) -> bool {
     match queue.sit() {
         Some(mut seat) => {
             seat.push(job);
-            if let Leave::Stay(mut seat, jobs) = queue.leave(seat, few) {
-                seat.extend(jobs);
-                assert!(matches!(queue.leave(seat, 0), Leave::Left));
-            }
+            queue.leave(seat);
             true
         }
         None => queue.push(job).is_ok(),
@@ -63,7 +60,7 @@ fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
     model.check(check);
 }
 
-fn callers(callers: usize, each: usize, few: usize, closes_early: bool) {
+fn callers(callers: usize, each: usize, closes_early: bool) {
     let queue = Arc::new(Queue::new(Seat::new()));
     let server = thread::spawn({
         let queue = queue.clone();
@@ -72,7 +69,7 @@ fn callers(callers: usize, each: usize, few: usize, closes_early: bool) {
     let threads: Vec<_> = (0..callers)
         .map(|caller| {
             let queue = queue.clone();
-            thread::spawn(move || (0..each).filter(|at| write(&queue, (caller, *at), few)).count())
+            thread::spawn(move || (0..each).filter(|at| write(&queue, (caller, *at))).count())
         })
         .collect();
     if closes_early {
@@ -91,17 +88,12 @@ fn callers(callers: usize, each: usize, few: usize, closes_early: bool) {
 
 #[test]
 fn two_callers_and_the_writer() {
-    model(3, || callers(2, 2, 1, false));
-}
-
-#[test]
-fn two_callers_who_hand_everything_over() {
-    model(3, || callers(2, 2, 0, false));
+    model(3, || callers(2, 2, false));
 }
 
 #[test]
 fn closing_while_two_write() {
-    model(3, || callers(2, 1, 1, true));
+    model(3, || callers(2, 1, true));
 }
 
 /// Negative control: the checker explores unusual interleavings and refutes a property that holds in most of them only.
@@ -116,9 +108,9 @@ fn an_order_that_nobody_promised_is_refuted() {
         });
         let second = thread::spawn({
             let queue = queue.clone();
-            move || write(&queue, (1, 0), 1)
+            move || write(&queue, (1, 0))
         });
-        write(&queue, (0, 0), 1);
+        write(&queue, (0, 0));
         second.join().expect("no panic");
         queue.close();
         let done = server.join().expect("no panic");

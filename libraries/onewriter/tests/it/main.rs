@@ -3,6 +3,8 @@
 mod asynchronous;
 mod common;
 mod kill;
+mod limits;
+mod promises;
 mod random;
 mod wal;
 mod writes;

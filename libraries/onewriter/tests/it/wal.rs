@@ -148,3 +148,32 @@ fn a_reader_that_stays_is_named_with_its_age_and_the_log_is_cut_when_it_goes() {
     assert!(warnings.lines().count() < 20, "one warning for each doubling:\n{warnings}");
     assert_eq!(after, 0, "the log is cut");
 }
+
+#[test]
+fn a_log_is_carried_over_and_cut_when_nobody_writes() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(options(&scratch));
+    let (go, gone) = channel::<()>();
+    let (here, arrived) = channel();
+    let reader = db.clone();
+    let reader = thread::spawn(move || {
+        reader.read(move |c| {
+            c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
+            here.send(()).expect("the test waits");
+            Ok::<_, Error>(gone.recv().is_ok())
+        })
+    });
+    arrived.recv().expect("the reader reads");
+    fill(&db, 400);
+    let held = log_bytes(&scratch);
+    assert!(held > 400 * 4096, "the reader prevents a truncation: {held}");
+    go.send(()).expect("the reader waits");
+    reader.join().expect("no panic").expect("read");
+    let eventually =
+        |what: &dyn Fn() -> bool| (0..200).any(|_| what() || (thread::sleep(Duration::from_millis(50)), false).1);
+    assert!(eventually(&|| log_bytes(&scratch) == 0), "nobody writes, and the log has {} bytes", log_bytes(&scratch));
+    // A burst below the limits.
+    let before = db.counters().passive;
+    fill(&db, 3);
+    assert!(eventually(&|| db.counters().passive > before), "three writes are carried over");
+}

@@ -1,49 +1,11 @@
 //! The guarantees of a write to its caller and to the others in its commit.
 
-use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Scratch, add, notes};
-use onewriter::{Database, Durability, Error};
+use crate::common::{Scratch, add, boxed, mixed, notes, together};
+use onewriter::{Durability, Error};
 use rusqlite::Connection;
-
-/// Runs these closures in one commit: the writer is blocked until all of them are queued.
-fn together<T: Send + 'static>(db: &Database, closures: Vec<Closure<T>>) -> Vec<Result<T, Error>> {
-    mixed(db, closures.into_iter().map(|closure| (false, closure)).collect())
-}
-
-/// Like [`together`], with closures marked `true` run unguarded.
-fn mixed<T: Send + 'static>(db: &Database, closures: Vec<(bool, Closure<T>)>) -> Vec<Result<T, Error>> {
-    let (here, arrived) = channel();
-    let (go, gone) = channel::<()>();
-    let holder = db.clone();
-    let holder = thread::spawn(move || {
-        holder.write(move |_| {
-            here.send(()).expect("the test waits");
-            Ok::<_, Error>(gone.recv().is_ok())
-        })
-    });
-    arrived.recv().expect("the writer is kept");
-    let mut threads = Vec::new();
-    for (is_unguarded, closure) in closures {
-        let writer = db.clone();
-        let write = move || if is_unguarded { writer.write_unguarded(closure) } else { writer.write(closure) };
-        threads.push(thread::spawn(write));
-        while db.counters().queued < threads.len() as u64 {
-            thread::yield_now();
-        }
-    }
-    go.send(()).expect("the holder waits");
-    holder.join().expect("no panic").expect("it wrote");
-    threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-}
-
-type Closure<T> = Box<dyn FnOnce(&Connection) -> Result<T, Error> + Send>;
-
-fn boxed<T>(closure: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Closure<T> {
-    Box::new(closure)
-}
 
 #[test]
 fn what_is_answered_is_committed() {

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::thread;
 
 use onewriter::{Database, Error, Options};
 use rusqlite::Connection;
@@ -57,4 +59,41 @@ pub fn add(text: &str) -> impl FnOnce(&Connection) -> Result<i64, Error> + Send 
         c.prepare_cached("INSERT INTO note(text) VALUES (?1)")?.execute([text])?;
         Ok(c.last_insert_rowid())
     }
+}
+
+/// Runs these closures in one commit: the writer is blocked until all of them are queued.
+pub fn together<T: Send + 'static>(db: &Database, closures: Vec<Closure<T>>) -> Vec<Result<T, Error>> {
+    mixed(db, closures.into_iter().map(|closure| (false, closure)).collect())
+}
+
+/// Like [`together`], with closures marked `true` run unguarded.
+pub fn mixed<T: Send + 'static>(db: &Database, closures: Vec<(bool, Closure<T>)>) -> Vec<Result<T, Error>> {
+    let (here, arrived) = channel();
+    let (go, gone) = channel::<()>();
+    let holder = db.clone();
+    let holder = thread::spawn(move || {
+        holder.write(move |_| {
+            here.send(()).expect("the test waits");
+            Ok::<_, Error>(gone.recv().is_ok())
+        })
+    });
+    arrived.recv().expect("the writer is kept");
+    let mut threads = Vec::new();
+    for (is_unguarded, closure) in closures {
+        let writer = db.clone();
+        let write = move || if is_unguarded { writer.write_unguarded(closure) } else { writer.write(closure) };
+        threads.push(thread::spawn(write));
+        while db.counters().queued < threads.len() as u64 {
+            thread::yield_now();
+        }
+    }
+    go.send(()).expect("the holder waits");
+    holder.join().expect("no panic").expect("it wrote");
+    threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+}
+
+pub type Closure<T> = Box<dyn FnOnce(&Connection) -> Result<T, Error> + Send>;
+
+pub fn boxed<T>(closure: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Closure<T> {
+    Box::new(closure)
 }

@@ -1,0 +1,116 @@
+//! Limits of the log and of reads, other programs that checkpoint or write, and several handles of one file.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::{Scratch, add, notes};
+use onewriter::{Checkpoints, Error};
+use rusqlite::Connection;
+
+#[test]
+fn another_program_may_run_all_checkpoints() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().checkpoints(Checkpoints::external()));
+    db.write(add("one")).expect("written");
+    thread::sleep(Duration::from_millis(2_500));
+    db.close().expect("closed");
+    let log = scratch.path().with_extension("db-wal");
+    assert!(log.metadata().expect("the log is there").len() > 4096, "and it has the frames");
+    assert_eq!(notes(&scratch.path()), ["one"]);
+}
+
+#[test]
+fn a_log_that_a_reader_keeps_has_a_limit() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().max_log(50));
+    let (here, arrived) = channel();
+    let (go, gone) = channel::<()>();
+    let reader = db.clone();
+    let reader = thread::spawn(move || {
+        reader.read(move |c| {
+            c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
+            here.send(()).expect("the test waits");
+            Ok::<_, Error>(gone.recv().is_ok())
+        })
+    });
+    arrived.recv().expect("it reads");
+    let mut written = 0;
+    let refused = loop {
+        match db.write(add(&written.to_string())) {
+            Ok(_) => written += 1,
+            Err(error) => break error,
+        }
+        assert!(written < 1_000, "no write is refused");
+    };
+    assert!(matches!(refused, Error::LogFull { frames } if (50..60).contains(&frames)), "{refused:?}");
+    go.send(()).expect("the reader waits");
+    reader.join().expect("no panic").expect("read");
+    thread::sleep(Duration::from_millis(600));
+    db.write(add("goes on")).expect("written");
+    assert_eq!(notes(&scratch.path()).len(), written + 1);
+}
+
+#[test]
+fn a_read_that_takes_too_long_is_interrupted() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().max_read(Duration::from_millis(200)));
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let started = Instant::now();
+    let read = db.read(|c| Ok::<i64, Error>(c.query_row(endless, [], |row| row.get(0))?));
+    assert_eq!(read.err().and_then(|error| error.code()), Some(rusqlite::ffi::SQLITE_INTERRUPT));
+    assert!(started.elapsed() >= Duration::from_millis(200));
+    db.read(|c| Ok::<_, Error>(c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?)).expect("others go on");
+}
+
+#[test]
+fn one_file_has_one_writer_in_a_process() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let link = scratch.path().with_file_name("link.db");
+    std::os::unix::fs::symlink(scratch.path(), &link).expect("a link");
+    let again = onewriter::Options::new(link).open().expect("opened");
+    again.write(add("one")).expect("written");
+    assert_eq!((db.counters().writes, again.counters().writes), (2, 2), "both are the same database");
+    db.close().expect("closed");
+    assert!(matches!(again.write(add("two")), Err(Error::Closed)));
+    let anew = scratch.options().open().expect("a closed one is opened anew");
+    anew.write(add("three")).expect("written");
+    assert_eq!(notes(&scratch.path()), ["one", "three"]);
+}
+
+#[test]
+fn foreign_keys_hold_whatever_sqlite_was_compiled_with() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options());
+    let on = db.write(|c| Ok::<i64, Error>(c.query_row("PRAGMA foreign_keys", [], |row| row.get(0))?));
+    assert_eq!(on.expect("read"), 1);
+    let elsewhere = Scratch::new();
+    let off = elsewhere.open_with(elsewhere.options().on_connection(|c| c.execute_batch("PRAGMA foreign_keys = OFF")));
+    let on = off.write(|c| Ok::<i64, Error>(c.query_row("PRAGMA foreign_keys", [], |row| row.get(0))?));
+    assert_eq!(on.expect("read"), 0, "an application may decide otherwise");
+}
+
+#[test]
+fn a_process_that_writes_without_a_pause_does_not_keep_the_writer_out() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let stop = AtomicBool::new(false);
+    let path = scratch.path();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let other = Connection::open(&path).expect("it opens");
+            other.busy_timeout(Duration::from_secs(30)).expect("set");
+            other.execute_batch("PRAGMA synchronous = OFF; CREATE TABLE other(x)").expect("made");
+            while !stop.load(Relaxed) {
+                other.execute_batch("BEGIN IMMEDIATE").expect("begun");
+                thread::sleep(Duration::from_millis(2));
+                other.execute_batch("INSERT INTO other VALUES (1); COMMIT").expect("committed");
+            }
+        });
+        let written = (0..50).map(|i| db.write(add(&i.to_string()))).filter(Result::is_ok).count();
+        stop.store(true, Relaxed);
+        assert_eq!((written, db.counters().busy), (50, 0));
+    });
+}

@@ -1,0 +1,372 @@
+//! Closures that misbehave: every caller is answered, and every answer is true in the file.
+
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::{Closure, Scratch, add, boxed, mixed, notes, together};
+use onewriter::{Database, Error};
+use rusqlite::Connection;
+
+/// Runs `test` in a thread of its own, so that a call that never returns fails the test instead of stopping it.
+fn within<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, ended) = channel();
+    thread::spawn(move || {
+        let _late = done.send(test());
+    });
+    ended.recv_timeout(Duration::from_secs(20)).expect("an answer")
+}
+
+/// Runs the closures in one commit and checks each answer against the file: closure `i` adds the note `i`.
+fn true_answers(closures: Vec<Closure<i64>>) -> Vec<Result<i64, Error>> {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+    let answers = together(&db, closures);
+    db.write(add("after")).expect("the database goes on");
+    let there = notes(&scratch.path());
+    for (at, answer) in answers.iter().enumerate() {
+        assert_eq!(answer.is_ok(), there.contains(&at.to_string()), "{at} is told {answer:?}, in the file: {there:?}");
+    }
+    let others: Vec<&String> = there.iter().filter(|text| text.parse::<usize>().is_err()).collect();
+    assert_eq!(others, ["after"], "nothing else is in the file");
+    answers
+}
+
+fn cached(sql: &'static str) -> impl Fn(&Connection) -> rusqlite::Result<usize> {
+    move |c| c.prepare_cached(sql)?.execute([])
+}
+
+#[test]
+fn a_cached_statement_of_the_layer_ends_no_transaction() {
+    for sql in ["COMMIT", "ROLLBACK", "BEGIN IMMEDIATE"] {
+        let ends = boxed(move |c: &Connection| {
+            add("1")(c)?;
+            cached(sql)(c)?;
+            Ok(1)
+        });
+        let answers = true_answers(vec![boxed(add("0")), ends, boxed(add("2"))]);
+        assert_eq!(answers.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true], "{sql}: {answers:?}");
+    }
+    // Ends the transaction, begins another one, and fails.
+    let anew = boxed(|c: &Connection| {
+        add("half")(c)?;
+        let _refused = (cached("COMMIT")(c), cached("BEGIN IMMEDIATE")(c));
+        Err(rusqlite::Error::QueryReturnedNoRows.into())
+    });
+    true_answers(vec![boxed(add("0")), anew, boxed(add("2"))]);
+}
+
+#[test]
+fn nothing_is_written_after_sqlite_has_rolled_back() {
+    let goes_on = |ok: bool| {
+        boxed(move |c: &Connection| {
+            let _rolled_back = c.execute("INSERT OR ROLLBACK INTO note(text) VALUES ('0')", []);
+            let _refused = add("stray")(c);
+            if ok { Ok(1) } else { Err(rusqlite::Error::QueryReturnedNoRows.into()) }
+        })
+    };
+    for ok in [true, false] {
+        let answers = true_answers(vec![boxed(add("0")), goes_on(ok), boxed(add("2"))]);
+        assert!(matches!(answers[0], Err(Error::RolledBack(_))), "{answers:?}");
+    }
+    // The same for a single caller, without a hand-over.
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    db.write(add("0")).expect("written");
+    assert!(matches!(db.write(goes_on(true)), Err(Error::RolledBack(_))));
+    assert_eq!(notes(&scratch.path()), ["0"]);
+}
+
+#[test]
+fn savepoints_of_a_closure_split_nothing() {
+    for own in ["SAVEPOINT onewriter", "SAVEPOINT a", "RELEASE onewriter", "ROLLBACK TO onewriter"] {
+        let splits = boxed(move |c: &Connection| {
+            add("must not stay")(c)?;
+            let _refused = c.execute_batch(own);
+            add("nor this")(c)?;
+            Err(rusqlite::Error::QueryReturnedNoRows.into())
+        });
+        let answers = true_answers(vec![boxed(add("0")), splits, boxed(add("2"))]);
+        assert!(answers[0].is_ok() && answers[2].is_ok(), "{own}: {answers:?}");
+    }
+    // A savepoint that a neighbour left open.
+    let open = boxed(|c: &Connection| {
+        c.execute_batch("SAVEPOINT a")?;
+        add("0")(c)
+    });
+    let back = boxed(|c: &Connection| {
+        c.execute_batch("ROLLBACK TO a")?;
+        add("1")(c)
+    });
+    true_answers(vec![open, back, boxed(add("2"))]);
+}
+
+#[test]
+fn what_an_unguarded_closure_leaves_is_seen() {
+    let temp = "CREATE TEMP TABLE half(x)";
+    for half in ["PRAGMA user_version = 7", "PRAGMA application_id = 7", "SAVEPOINT a", temp] {
+        let scratch = Scratch::new();
+        let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+        let fails = boxed(move |c: &Connection| {
+            c.execute_batch(half)?;
+            Ok(c.execute("INSERT INTO note(text) VALUES ('one')", [])? as i64)
+        });
+        let all = mixed(&db, vec![(true, boxed(add("one"))), (true, fails), (true, boxed(add("two")))]);
+        assert!(all[0].is_ok() && all[1].is_err() && all[2].is_ok(), "{half}: {all:?}");
+        let left = db.write(|c| {
+            let number = |sql| c.query_row(sql, [], |row| row.get::<_, i64>(0));
+            let temp = number("SELECT count(*) FROM temp.sqlite_schema")?;
+            Ok::<_, Error>(temp + number("PRAGMA user_version")? + number("PRAGMA application_id")?)
+        });
+        assert_eq!((left.expect("read"), notes(&scratch.path()).len()), (0, 2), "{half}");
+    }
+}
+
+/// A value whose drop panics.
+#[derive(Debug)]
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            panic!("dropped on purpose");
+        }
+    }
+}
+
+/// An error that cannot be made from an error of the layer.
+#[derive(Debug)]
+struct Picky;
+
+impl From<Error> for Picky {
+    fn from(_: Error) -> Self {
+        panic!("converted on purpose")
+    }
+}
+
+/// Writes, reads and closes with a deadline.
+fn goes_on(db: Database, scratch: &Scratch) {
+    let path = scratch.path();
+    within(move || {
+        db.write(add("goes on")).expect("written");
+        pollster::block_on(db.write_async(add("goes on too"))).expect("written");
+        db.close().expect("closed");
+    });
+    let there = notes(&path);
+    assert!(there.ends_with(&["goes on".into(), "goes on too".into()]), "{there:?}");
+}
+
+/// Polls the future once while the writer is busy, drops it, and lets the writer go on. Returns a neighbour's answer.
+fn dropped<F: Future>(db: &Database, future: F) -> Result<i64, Error> {
+    let (here, arrived) = channel();
+    let (go, gone) = channel::<()>();
+    let holder = db.clone();
+    let holder = thread::spawn(move || {
+        holder.write(move |_| {
+            here.send(()).expect("the test waits");
+            Ok::<_, Error>(gone.recv().is_ok())
+        })
+    });
+    arrived.recv().expect("the writer is kept");
+    let mut future = Box::pin(future);
+    assert!(future.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_pending());
+    let neighbour = db.clone();
+    let neighbour = thread::spawn(move || neighbour.write(add("neighbour")));
+    while db.counters().queued < 2 {
+        thread::yield_now();
+    }
+    drop(future);
+    go.send(()).expect("the holder waits");
+    holder.join().expect("no panic").expect("written");
+    within(move || neighbour.join().expect("no panic"))
+}
+
+#[test]
+fn a_panic_outside_a_closure_stops_nobody_else() {
+    // The captured value of a closure that does not run.
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let bomb = Bomb;
+    let never = db.write_async(move |_| {
+        let _captured = &bomb;
+        Ok::<_, Error>(())
+    });
+    assert!(dropped(&db, never).is_ok());
+    goes_on(db, &scratch);
+
+    // The result of a closure whose caller has gone.
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let (begun, begins) = channel();
+    let result = db.write_async(move |_| {
+        begun.send(()).expect("the test waits");
+        thread::sleep(Duration::from_millis(50));
+        Ok::<_, Error>(Bomb)
+    });
+    let mut result = Box::pin(result);
+    assert!(result.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_pending());
+    begins.recv().expect("it runs");
+    drop(result);
+    goes_on(db, &scratch);
+
+    // The conversion of an error of the layer.
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let (one, two) = (db.clone(), db.clone());
+    let answers = within(move || {
+        let fails = |c: &Connection| -> Result<i64, Picky> {
+            c.execute("INSERT INTO note(text) VALUES ('x')", []).map_err(|_| Picky)?;
+            panic!("on purpose")
+        };
+        let inline = thread::spawn(move || one.write(fails));
+        let queued = thread::spawn(move || pollster::block_on(two.write_async(fails)));
+        (inline.join().is_err(), queued.join().is_err())
+    });
+    assert_eq!(answers, (true, true), "each panics in its own caller");
+    goes_on(db, &scratch);
+}
+
+#[test]
+fn a_panic_in_a_reader_ends_its_transaction() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().readers(1));
+    let reader = db.clone();
+    let panics = thread::spawn(move || {
+        reader.read(|c| -> Result<(), Picky> {
+            c.query_row("SELECT count(*) FROM note", [], |_| Ok(())).map_err(|_| Picky)?;
+            panic!("on purpose")
+        })
+    });
+    assert!(panics.join().is_err());
+    for _ in 0..2 {
+        db.read(|c| Ok::<_, Error>(c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?)).expect("read");
+    }
+}
+
+#[test]
+fn a_call_that_would_wait_for_itself_is_refused() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().readers(1));
+    let is_nested = |answer: Result<(), Error>| assert!(matches!(answer, Err(Error::Nested)), "{answer:?}");
+    let nested = |outer: fn(&Database, Database) -> Result<(), Error>| {
+        let (db, inner) = (db.clone(), db.clone());
+        is_nested(within(move || outer(&db, inner)));
+    };
+    nested(|db, inner| db.write(move |_| pollster::block_on(inner.write_async(add("never"))).map(drop)));
+    nested(|db, inner| pollster::block_on(db.write_async(move |_| inner.write(add("never")).map(drop))));
+    nested(|db, inner| db.write(move |_| inner.close()));
+    nested(|db, inner| db.read(move |_| inner.read(|_| Ok::<_, Error>(()))));
+    nested(|db, inner| db.read(move |_| inner.close()));
+    // Through another database, and through its writer thread.
+    let elsewhere = Scratch::new();
+    let other = elsewhere.open();
+    let circle = |is_async: bool| {
+        let (db, back, other) = (db.clone(), db.clone(), other.clone());
+        let answer = within(move || {
+            db.write(move |_| match is_async {
+                false => other.write(move |_| back.write(add("never")).map(drop)),
+                true => pollster::block_on(other.write_async(move |_| back.write(add("never")).map(drop))),
+            })
+        });
+        is_nested(answer);
+    };
+    circle(false);
+    circle(true);
+    db.write(add("one")).expect("the database goes on");
+    assert_eq!(notes(&scratch.path()), ["one"]);
+}
+
+#[test]
+fn a_database_without_readers_is_refused() {
+    let scratch = Scratch::new();
+    let error = scratch.options().readers(0).open().err().expect("refused");
+    assert!(error.to_string().contains("at least one reader"), "{error}");
+}
+
+#[test]
+fn a_listener_that_writes_what_it_hears_is_refused() {
+    use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+    struct Writes(Database, std::sync::mpsc::Sender<bool>);
+    impl<S: tracing::Subscriber> Layer<S> for Writes {
+        fn on_new_span(&self, span: &tracing::span::Attributes<'_>, _: &tracing::span::Id, _: Context<'_, S>) {
+            if span.metadata().name() == "commit" {
+                let _gone = self.1.send(matches!(self.0.write(add("heard")), Err(Error::Nested)));
+            }
+        }
+    }
+
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let (tell, told) = channel();
+    let heard = db.clone();
+    within(move || {
+        let subscriber = tracing_subscriber::registry().with(Writes(heard.clone(), tell));
+        tracing::subscriber::with_default(subscriber, || heard.write(add("one"))).expect("written");
+    });
+    assert_eq!(told.recv(), Ok(true));
+    assert_eq!(notes(&scratch.path()), ["one"]);
+}
+
+#[test]
+fn a_caller_is_answered_when_its_own_commit_is_done() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let (here, arrived) = channel();
+    let first = db.clone();
+    let first = thread::spawn(move || {
+        let started = Instant::now();
+        let written = first.write(move |c| {
+            here.send(()).expect("the test waits");
+            thread::sleep(Duration::from_millis(100));
+            add("first")(c)
+        });
+        (written, started.elapsed(), thread::current().id())
+    });
+    arrived.recv().expect("the first one writes");
+    let second = db.write(|_| {
+        thread::sleep(Duration::from_secs(2));
+        Ok::<_, Error>(thread::current().id())
+    });
+    let (written, took, thread) = first.join().expect("no panic");
+    written.expect("written");
+    assert!(took < Duration::from_millis(1500), "its own commit was done after 100 ms, its answer came after {took:?}");
+    assert_ne!(second.expect("written"), thread, "no closure runs in the thread of another caller");
+}
+
+#[test]
+fn a_closure_changes_no_setting_of_the_others() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let settings = [
+        "PRAGMA WAL_AUTOCHECKPOINT = 100000",
+        "pragma Locking_Mode = EXCLUSIVE",
+        "PRAGMA query_only = ON",
+        "PRAGMA busy_timeout = 0",
+        "PRAGMA main.synchronous = OFF",
+        "PRAGMA ignore_check_constraints = ON",
+        "PRAGMA journal_size_limit = 1",
+        "PRAGMA writable_schema = ON",
+        "PRAGMA cache_size(1)",
+        "PRAGMA wal_checkpoint",
+        "PRAGMA no_such_setting = 1",
+        "ATTACH ':memory:' AS other",
+        "DETACH main",
+    ];
+    for sql in settings {
+        let answer = db.write(move |c| Ok::<_, Error>(c.execute_batch(sql)?));
+        let Err(error) = answer else { panic!("{sql} is accepted") };
+        assert!(matches!(error, Error::NotAllowed(_)), "{sql}: {error:?}");
+        assert!(error.to_string().contains("on_connection"), "{error}");
+        let reader = db.read(move |c| Ok::<_, Error>(c.execute_batch(sql)?));
+        assert!(reader.is_err(), "{sql} is accepted in a reader");
+    }
+    for sql in ["PRAGMA journal_mode", "PRAGMA table_info(note)", "PRAGMA user_version = 3", "PRAGMA optimize"] {
+        db.write(move |c| Ok::<_, Error>(c.execute_batch(sql)?)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    db.write(add("one")).expect("written");
+    let nobody = db.write(|c| Ok::<_, Error>(c.last_insert_rowid()));
+    assert_eq!(nobody.expect("read"), 0, "the row number of another closure");
+    let nested = db.write(|c| Ok::<_, Error>(c.unchecked_transaction().map(drop)?));
+    assert!(matches!(nested, Err(Error::NotAllowed(_))), "{nested:?}");
+}
