@@ -17,6 +17,11 @@ use crate::style::Tone;
 pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Document {
     let mut document = Document::default();
     header::brief(&mut document, info);
+    document.text(
+        Tone::Dim,
+        "► best variant of its durability level · ≈ not told apart from it · ±: 95 % interval · slowest: longest wait, median \
+         over rounds · all numbers: --all",
+    );
     for scenario in &analysis.scenarios {
         add(&mut document, scenario, analysis, width);
     }
@@ -26,11 +31,6 @@ pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Doc
         document.heading("Crossovers", "from where on the other is ahead of the base");
         document.elements.extend(crossovers);
     }
-    document.text(
-        Tone::Dim,
-        "► best of its durability level · ≈ not told apart from it · ±: 95 % interval · slowest: longest wait, median \
-         over rounds · all numbers: --all",
-    );
     claims(&mut document, analysis);
     conclusion(&mut document, analysis);
     document
@@ -94,7 +94,7 @@ fn table(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], width: usiz
         let metrics: Vec<&Metric> = first.chain(others.iter().take(count).copied()).collect();
         columns(scenario, variants, &metrics, &longest)
     };
-    let fits = |table: &Table| table.fit(width).len() == 1;
+    let fits = |table: &Table| table.width() <= width;
     (0..=others.len()).rev().map(build).find(fits).unwrap_or_else(|| build(0))
 }
 
@@ -102,12 +102,16 @@ fn columns(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], metrics: 
     let names = full::dimensions(scenario, variants);
     let varies =
         |of: &dyn Fn(&VariantAnalysis) -> String| variants.iter().any(|variant| of(variant) != of(variants[0]));
-    let mut columns = vec![Column::left("", 0)];
-    let mut rows: Vec<Vec<Cell>> = variants.iter().map(|variant| vec![mark(scenario, variant)]).collect();
+    let mut columns = Vec::new();
+    let mut rows: Vec<Vec<Cell>> = vec![Vec::new(); variants.len()];
     let mut add = |column: Column, cells: Vec<Cell>| {
         columns.push(column);
         rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
     };
+    let marks: Vec<Cell> = variants.iter().map(|variant| mark(scenario, variant)).collect();
+    if marks.iter().any(|mark| !mark.text.is_empty()) {
+        add(Column::left("", 0), marks);
+    }
     let value = |variant: &VariantAnalysis, name: &str| match variant.dimensions.get(name) {
         Some(value) => words::value(name, value),
         None if name == full::VARIANT => variant.words.clone(),
@@ -136,23 +140,31 @@ fn columns(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], metrics: 
         add(Column::right(format!("{title}{unit}"), 1), cells.collect());
     };
     for metric in metrics {
-        numbers(&metric.to_string(), metric, false);
+        numbers(&title(metric), metric, false);
     }
     if !metrics.contains(&longest) {
         numbers("slowest", longest, true);
     }
-    let starving = |variant: &&&VariantAnalysis| variant.estimate(&Measure::Fairness.into()).is_some();
-    if variants.iter().any(|variant| starving(&variant)) {
-        let cell = |variant: &&VariantAnalysis| match (starving(&variant), Starvation::of(variant)) {
-            (false, _) => Cell::new(Tone::Dim, number::NONE),
-            (true, of @ Starvation::No) => Cell::plain(of.words()),
-            (true, of @ Starvation::Some) => Cell::new(Tone::Warn, of.words()),
-            (true, of @ Starvation::Severe) => Cell::new(Tone::Bad, of.words()),
+    if variants.iter().any(|variant| Starvation::of(variant) != Starvation::No) {
+        let cell = |variant: &&VariantAnalysis| match Starvation::of(variant) {
+            of @ Starvation::No => Cell::plain(of.words()),
+            of @ Starvation::Some => Cell::new(Tone::Warn, of.words()),
+            of @ Starvation::Severe => Cell::new(Tone::Bad, of.words()),
         };
         add(Column::left("starved", 1), variants.iter().map(cell).collect());
     }
     let keys = columns.iter().filter(|column| column.group == 0).count();
     Table { keys, columns, rows }
+}
+
+/// Title of a metric's column: what is counted, for a rate.
+fn title(metric: &Metric) -> String {
+    match (metric.measure, &metric.transaction) {
+        (Measure::Throughput, None) => "commits".into(),
+        (Measure::Throughput, Some(transaction)) => transaction.clone(),
+        (Measure::RowsPerSecond, None) => "rows".into(),
+        _ => metric.to_string(),
+    }
 }
 
 /// `►` for the best variant of its durability level, `≈` for one that is not told apart from it.

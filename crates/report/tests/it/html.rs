@@ -77,7 +77,7 @@ fn the_first_screen_answers_and_says_what_would_falsify_it() {
         "litelab run made-up.toml --only sync --rounds 8 --seed 43",
         "sync What does sync cost?",
         "litelab run made-up.toml --only sync --rounds 8 --seed 42",
-        "D4: no acknowledged transaction is lost to power loss",
+        "no acknowledged transaction is lost to power loss",
     ]
     .iter()
     .map(|text| words.find(text).unwrap_or_else(|| panic!("{text} is not in {words}")))
