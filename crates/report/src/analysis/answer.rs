@@ -121,7 +121,7 @@ pub enum ProblemKind {
     Skipped,
 }
 
-/// Reason for which variants are not compared, or are not told apart.
+/// Reason for which variants are not compared, or are not distinguished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Undecided {
     /// The reason in one sentence without a full stop: `not compared: 4 rounds, 6 needed`.

@@ -9,7 +9,7 @@ use crate::analysis::{Analysis, LevelAnswer, Problem, ProblemKind, ScenarioAnaly
 use crate::number;
 use crate::style::Tone;
 
-/// Number of characters of the names in a sentence, from which their number stands for them.
+/// Number of characters of the names in a sentence, from which their number replaces them.
 const LONG: usize = 60;
 
 /// A line of an answer.

@@ -7,7 +7,7 @@ use litelab_stats::Estimate;
 
 use super::answer::{self, level_tone, level_words};
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, content, crossover, header, outcome, scenario as full};
+use super::{Document, Element, Marked, content, crossover, flame, header, outcome, scenario as full};
 use crate::analysis::{self, Analysis, ScenarioAnalysis, Starvation, VariantAnalysis, words};
 use crate::number::{self, Shared};
 use crate::style::Tone;
@@ -17,13 +17,16 @@ use crate::style::Tone;
 pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Document {
     let mut document = Document::default();
     header::brief(&mut document, info);
+    for scenario in &analysis.scenarios {
+        document.marked(problems(scenario, analysis));
+    }
     document.text(
         Tone::Dim,
         "► best variant of its durability level · ≈ not told apart from it · ±: 95 % interval · slowest: longest wait, median \
          over rounds · all numbers: --all",
     );
     for scenario in &analysis.scenarios {
-        add(&mut document, scenario, analysis, width);
+        add(&mut document, scenario, analysis, (info, width));
     }
     let crossovers = crossover::tabled(analysis).into_iter().filter(|of| matches!(of, Element::Table(_)));
     let crossovers: Vec<Element> = crossovers.collect();
@@ -36,7 +39,19 @@ pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Doc
     document
 }
 
-fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, width: usize) {
+/// What went wrong in a scenario.
+fn problems(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
+    let checked = scenario.variants.iter().filter_map(|index| analysis.variants.get(*index));
+    let checked = checked.filter_map(|variant| {
+        Some(Marked::new("✘", Tone::Bad, format!("{}: {}", variant.words, content::remark(scenario, variant)?)))
+    });
+    let problems = scenario.answer.problems.iter().map(|problem| answer::problem(problem, analysis));
+    let mut lines: Vec<Marked> = lines(problems).into_iter().chain(checked).collect();
+    lines.iter_mut().for_each(|line| line.text.insert_str(0, &format!("{}: ", scenario.name)));
+    lines
+}
+
+fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, (info, width): (&RunInfo, usize)) {
     document.heading(&scenario.name, &scenario.question);
     let rounds = number::counted(scenario.done, "round");
     let constant = scenario.answer.constant.iter().map(|(name, value)| match name.as_str() {
@@ -44,7 +59,6 @@ fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis
         _ => value.clone(),
     });
     document.text(Tone::Dim, constant.chain([rounds]).collect::<Vec<_>>().join(" · "));
-    document.marked(lines(scenario.answer.problems.iter().map(|problem| answer::problem(problem, analysis))));
     let measured = scenario.variants.iter().filter_map(|index| analysis.variants.get(*index));
     let mut measured: Vec<&VariantAnalysis> = measured.filter(|variant| variant.measured > 0).collect();
     if !measured.is_empty() {
@@ -55,9 +69,9 @@ fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis
     document.marked(lines(answer::levels(scenario, analysis).into_iter().chain(beside)));
     document.marked(outcome::effects(scenario));
     document.marked(outcome::scalability(scenario));
+    document.elements.extend(flame::elements(scenario, analysis, info));
     // Of the checks only what makes numbers doubtful.
-    let checks = content::lines(scenario).into_iter().chain(full::noise(scenario, analysis));
-    document.marked(checks.filter(|line| line.tone != Tone::Good && line.mark != "?").collect());
+    document.marked(full::noise(scenario, analysis).into_iter().filter(|line| line.mark == "!").collect());
 }
 
 fn lines(sentences: impl IntoIterator<Item = answer::Sentence>) -> Vec<Marked> {
@@ -167,7 +181,7 @@ fn title(metric: &Metric) -> String {
     }
 }
 
-/// `►` for the best variant of its durability level, `≈` for one that is not told apart from it.
+/// `►` for the best variant of its durability level, `≈` for one that is not distinguished from it.
 fn mark(scenario: &ScenarioAnalysis, variant: &VariantAnalysis) -> Cell {
     match scenario.answer.level(variant.durability) {
         Some(level) if level.best == variant.index && level.of > 1 => Cell::new(Tone::Strong, "►"),

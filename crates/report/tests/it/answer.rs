@@ -91,7 +91,7 @@ fn a_reason_shared_by_variants_is_one_problem_and_stands_above_the_table() {
     );
     let text = shown(&run);
     let (problem, table) =
-        (text.find("✘ WAL FULL and 1 other: 6 of 6 trials failed: disk I/O error"), text.find("slowest"));
+        (text.find("✘ s: WAL FULL and 1 other: 6 of 6 trials failed: disk I/O error"), text.find("── s"));
     assert!(problem.is_some() && problem < table, "{text}");
 }
 
