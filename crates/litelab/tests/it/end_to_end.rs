@@ -184,7 +184,8 @@ fn a_study_is_put_on_other_drivers() {
     let drivers = ["--driver", "async-sqlite", "--driver", "rusqlite:rusqlite"];
     let told = run(
         folder.path(),
-        &[&["run", "smoke", "--rounds", "1", "--no-calibration", "--only", "sharing,processes"][..], &drivers].concat(),
+        &[&["run", "smoke", "--rounds", "1", "--no-calibration", "--only", "sharing,processes", "--all"][..], &drivers]
+            .concat(),
     );
     let table = ok(&told);
     let (_, sharing) = table.split_once("── sharing").unwrap();

@@ -22,8 +22,8 @@ pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Doc
     }
     document.text(
         Tone::Dim,
-        "► best variant of its durability level · ≈ not told apart from it · ±: 95 % interval · slowest: longest wait, median \
-         over rounds · all numbers: --all",
+        "► best variant of its durability level · ≈ not told apart from it · ±: 95 % interval, [?]: too few rounds · \
+         slowest: longest wait, median over rounds · all numbers: --all",
     );
     for scenario in &analysis.scenarios {
         add(&mut document, scenario, analysis, (info, width));
@@ -199,7 +199,8 @@ fn claims(document: &mut Document, analysis: &Analysis) {
     document.heading("Claims", &super::claims::counts(analysis));
     let (open, decided): (Vec<_>, Vec<_>) = claims.into_iter().partition(|of| of.tone == Tone::Warn);
     let line = |of: super::ClaimElement| {
-        Marked::new(of.glyph, of.tone, format!("{} ({}): {}", of.measured, of.asked, of.text))
+        let mark = format!("{} {}", of.glyph, of.word);
+        Marked::new(mark, of.tone, format!("{} ({}): {}", of.measured, of.asked, of.text))
     };
     document.marked(decided.into_iter().map(line).collect());
     if !open.is_empty() {
@@ -207,14 +208,17 @@ fn claims(document: &mut Document, analysis: &Analysis) {
     }
 }
 
-/// The findings of the study, else the best safe variant of each scenario if there are several.
+/// The findings of the study, else the safest choice of each scenario if there are several, or why there is none.
 fn conclusion(document: &mut Document, analysis: &Analysis) {
     let text = |text: &str| Marked::new("►", Tone::Strong, text);
     let lines: Vec<Marked> = if !analysis.findings.is_empty() {
         analysis.findings.iter().map(|finding| text(finding)).collect()
     } else if analysis.scenarios.len() > 1 {
         let best = |scenario: &ScenarioAnalysis| {
-            let first = answer::levels(scenario, analysis).into_iter().next()?;
+            let all_tied =
+                scenario.answer.levels.first().is_none_or(|first| first.of > 1 && first.ties.len() + 1 == first.of);
+            let open = scenario.answer.undecided.as_ref().filter(|_| all_tied).map(answer::undecided);
+            let first = open.or_else(|| answer::levels(scenario, analysis).into_iter().next())?;
             Some(Marked::new(first.mark, first.tone, format!("{}: {}", scenario.name, first.text)))
         };
         analysis.scenarios.iter().filter_map(best).collect()
