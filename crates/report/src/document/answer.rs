@@ -98,7 +98,7 @@ pub fn levels(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence>
     let levels = &scenario.answer.levels;
     let Some((metric, safest)) = scenario.answer.metric.as_ref().zip(levels.first()) else { return Vec::new() };
     let choices = levels.iter().filter(|level| !level.dominated);
-    let mut lines: Vec<Sentence> = choices.map(|level| line(level, safest, metric, analysis)).collect();
+    let mut lines: Vec<Sentence> = choices.map(|level| line(level, safest, scenario, metric, analysis)).collect();
     let dominated: Vec<&LevelAnswer> = levels.iter().filter(|level| level.dominated).collect();
     if !dominated.is_empty() {
         let known = dominated.iter().all(|level| level.durability.is_some());
@@ -110,7 +110,13 @@ pub fn levels(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence>
     lines
 }
 
-fn line(level: &LevelAnswer, safest: &LevelAnswer, metric: &Metric, analysis: &Analysis) -> Sentence {
+fn line(
+    level: &LevelAnswer,
+    safest: &LevelAnswer,
+    scenario: &ScenarioAnalysis,
+    metric: &Metric,
+    analysis: &Analysis,
+) -> Sentence {
     let price = level.durability.map(Durability::price);
     let ratio = level.over_safest.as_ref().and_then(|paired| number::ratio(&paired.ratio));
     let begin = match price.zip(ratio).filter(|_| level.durability != safest.durability) {
@@ -126,6 +132,9 @@ fn line(level: &LevelAnswer, safest: &LevelAnswer, metric: &Metric, analysis: &A
     if let Some(longest) = &level.longest {
         text.push_str(&format!(", longest wait {}", number::value(longest.value, Unit::Nanos)));
     }
+    if metric.measure.more_is_better() && has_more_workers(level, scenario, analysis) {
+        text.push_str("; more workers do not help");
+    }
     if let Some(ties) = ties(level, analysis) {
         text.push_str(&format!("; {ties}"));
     }
@@ -139,6 +148,14 @@ fn line(level: &LevelAnswer, safest: &LevelAnswer, metric: &Metric, analysis: &A
         text.push_str(&format!("; {name} waits at most {wait}, at {amount}"));
     }
     Sentence::new("►", level_tone(level.durability), text)
+}
+
+/// Whether another variant of the level has more workers than its best one.
+fn has_more_workers(level: &LevelAnswer, scenario: &ScenarioAnalysis, analysis: &Analysis) -> bool {
+    let of = |index: usize| analysis.variants.get(index).filter(|variant| variant.durability == level.durability);
+    let workers = |index: usize| of(index)?.dimensions.get("workers")?.to_string().parse::<u32>().ok();
+    let best = workers(level.best);
+    best.is_some() && scenario.variants.iter().any(|index| workers(*index) > best)
 }
 
 /// Formats as `not told apart from app lock or one connection`, or `not told apart from 5 others (≈)`.

@@ -32,8 +32,12 @@ fn trial(round: u32, variant: usize) -> Option<Gives> {
 }
 
 fn run(rounds: u32, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
+    run_of(&plan(rounds), trial)
+}
+
+fn run_of(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
     let directory = tempfile::tempdir().unwrap();
-    let (file, info) = record(&directory.path().join("run.db"), &plan(rounds), |_| (), trial);
+    let (file, info) = record(&directory.path().join("run.db"), plan, |_| (), trial);
     let analysis = analyse(&file, &info).unwrap();
     (info, analysis)
 }
@@ -66,6 +70,15 @@ fn each_level_has_its_best_and_its_ties_and_a_worse_one_is_no_choice() {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
     assert_eq!(answer(&run.1).constant.get("durability"), None);
+}
+
+#[test]
+fn more_workers_that_do_less_are_named() {
+    let mut plan = plan(12);
+    plan.variants[0].dimensions.insert("workers".into(), Scalar::Integer(16));
+    let text = shown(&run_of(&plan, trial));
+    assert!(text.contains("► safe: 8 workers, wal-full-2, "), "{text}");
+    assert_eq!(text.matches("more workers do not help").count(), 1, "{text}");
 }
 
 #[test]
