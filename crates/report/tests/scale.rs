@@ -13,7 +13,7 @@ use common::plan::{empty, outcome, scenario, text, variant};
 use common::{Gives, record};
 use litelab_model::Plan;
 use litelab_record::{RunFile, RunInfo};
-use litelab_report::{Style, analyse, html, show};
+use litelab_report::{Style, analyse, html, show_all};
 
 fn plan(variants: usize, rounds: u32) -> Plan {
     let variants = (0..variants).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
@@ -57,7 +57,7 @@ fn ten_thousand_trials_take_seconds_and_little_memory() {
     let begun = Instant::now();
     let analysis = analyse(&file, &info).unwrap();
     let analysed = begun.elapsed();
-    let text = show(&analysis, &info, Style::PLAIN);
+    let text = show_all(&analysis, &info, Style::PLAIN);
     let all = begun.elapsed();
     let (again, evidence) = html::read(&file, &info).unwrap();
     let page = html::page(&again, &info, &evidence);

@@ -56,7 +56,6 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
             (answer::screen(analysis, info))
             (element::section("crossovers", &part(Part::Crossovers)))
             (element::section("drivers", &part(Part::Drivers)))
-            (element::section("overview", &part(Part::Overview)))
             @for section in &sections { (section.markup) }
             (element::section("legend", &part(Part::Legend)))
         }

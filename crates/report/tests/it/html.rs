@@ -77,7 +77,7 @@ fn the_first_screen_answers_and_says_what_would_falsify_it() {
         "litelab run made-up.toml --only sync --rounds 8 --seed 43",
         "sync What does sync cost?",
         "litelab run made-up.toml --only sync --rounds 8 --seed 42",
-        "D4: no acknowledged transaction is lost to power loss",
+        "no acknowledged transaction is lost to power loss",
     ]
     .iter()
     .map(|text| words.find(text).unwrap_or_else(|| panic!("{text} is not in {words}")))
@@ -87,7 +87,7 @@ fn the_first_screen_answers_and_says_what_would_falsify_it() {
     assert!(words.contains("Little's law misses 12 % of the workers' time"));
     assert!(page.contains("href=\"#s2-n1\"") && page.contains("<li id=\"s2-n1\">"));
     // The page has the same values as `show`, to the letter.
-    let shown = litelab_report::show(&analysis, &info, litelab_report::Style { color: false, width: 240 });
+    let shown = litelab_report::show_all(&analysis, &info, litelab_report::Style { color: false, width: 240 });
     let estimate = shown.lines().find(|l| l.contains("wal-full") && l.contains("k/s [")).unwrap();
     let estimate: Vec<&str> = estimate.split("  ").map(str::trim).filter(|cell| cell.contains(" [")).collect();
     assert!(estimate.len() >= 5);
@@ -245,7 +245,7 @@ fn with_stacks(plan: &Plan, folded: &str) -> (String, String) {
     };
     let (file, info) = record(&directory.path().join("run.db"), plan, store, outcome);
     let (analysis, evidence) = read(&file, &info).unwrap();
-    let shown = litelab_report::show(&analysis, &info, litelab_report::Style { color: false, width: 200 });
+    let shown = litelab_report::show_all(&analysis, &info, litelab_report::Style { color: false, width: 200 });
     (page(&analysis, &info, &evidence), shown)
 }
 
