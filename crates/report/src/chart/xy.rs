@@ -33,8 +33,6 @@ pub(crate) struct Xy {
 /// One plot of the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Panel {
-    /// Label above the plot; may be empty.
-    pub(crate) label: String,
     /// Vertical axis. The panel is left out if it is `None`, because no value can be placed on it.
     pub(crate) y: Option<Axis>,
     /// Height in units of the picture.
@@ -58,8 +56,6 @@ pub(crate) enum Mark {
     Across(&'static str, f64),
     /// A line from top to bottom.
     Down(&'static str, f64),
-    /// An area from left to right between two heights; an infinite height is the border of the plot.
-    Band(&'static str, (f64, f64)),
 }
 
 /// A row of shapes below a plot, for events.
@@ -96,9 +92,8 @@ impl Chart for Xy {
         let mut drawn = Vec::new();
         for (i, (panel, y)) in panels.iter().enumerate() {
             let top = end + if i > 0 { BETWEEN } else { 0.0 };
-            let label = text::wrap_bold(&panel.label, WIDTH);
             let space = Space {
-                above: top + label.len() as f64 * text::LINE,
+                above: top,
                 height: panel.height,
                 lanes: panel.lanes.len() as f64 * LANE,
                 left,
@@ -107,7 +102,6 @@ impl Chart for Xy {
             let frame = Frame::new(x, y, space);
             end = frame.end;
             drawn.push(html! {
-                (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
                 (frame.markup())
                 @for (row, lane) in panel.lanes.iter().enumerate() { (lane.markup(&frame, row)) }
                 @for mark in &panel.marks { (mark.markup(&frame)) }
@@ -151,13 +145,6 @@ impl Mark {
             Self::Down(class, x) => {
                 if let Some(x) = frame.x.at(*x) {
                     path.start(x, frame.top).down(frame.bottom);
-                }
-                class
-            }
-            Self::Band(class, (low, high)) => {
-                let end = |value: f64, border: f64| if value.is_infinite() { Some(border) } else { frame.y.at(value) };
-                if let (Some(low), Some(high)) = (end(*low, frame.bottom), end(*high, frame.top)) {
-                    path.area((frame.left, high), (frame.right, low));
                 }
                 class
             }
