@@ -113,6 +113,12 @@ impl Shared {
         self.0.after.trim()
     }
 
+    /// Formats a value without the unit: `80.1`.
+    #[must_use]
+    pub fn value(self, value: f64) -> String {
+        digits(value / self.0.divisor, None)
+    }
+
     /// Formats a median and the farther end of its interval as a share of it, without the unit: `80.1 ±0.4 %`,
     /// `80.1 [?]`. The ends of the interval are given if the median is zero, or if the upper end is at least ten times
     /// the median away from it.

@@ -50,6 +50,9 @@ pub struct Args {
     /// End with code 4 if any claim or comparison stays inconclusive
     #[arg(long)]
     strict: bool,
+    /// Print everything: intervals, verdicts against the baseline, settings, environment, legend
+    #[arg(long)]
+    all: bool,
     /// Print the plan without running it
     #[arg(long)]
     dry_run: bool,
@@ -90,7 +93,7 @@ pub fn run(args: Args) -> Result<Exit> {
     let flame = if args.place.flame { " --flame" } else { "" };
     let resume = format!("litelab run --resume {}{flame}", file.display());
     if ended.rounds > 0 {
-        let analysis = super::show::print(&file)?;
+        let analysis = super::show::print(&file, args.all)?;
         if ended.interrupted {
             execution::say_resume(ended.rounds, &resume);
             return Ok(Exit::Interrupted);

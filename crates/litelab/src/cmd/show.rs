@@ -1,5 +1,6 @@
 //! `litelab show [RUN]`: prints the results of a run.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -21,6 +22,9 @@ Columns stand in the order in which a filter names them, and otherwise with the 
 pub struct Args {
     /// Run file; default: the newest
     run: Option<PathBuf>,
+    /// Everything: intervals, verdicts against the baseline, settings, environment, legend
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     tables: pivot::Tables,
 }
@@ -34,16 +38,34 @@ pub fn run(args: &Args) -> Result<Exit> {
         let (pivot, analysis) = args.tables.pivot(&run, &info)?;
         output::rendered(&terminal::show_pivot(&pivot, &analysis, &info, style::report()));
     } else {
-        print(&file)?;
+        print(&file, args.all)?;
     }
     Ok(Exit::Ok)
 }
 
-/// Analyses a run file and prints the result.
-pub fn print(file: &Path) -> Result<Analysis> {
+/// Analyses a run file and prints the result, in short or all of it, and what to do next.
+pub fn print(file: &Path, all: bool) -> Result<Analysis> {
     let run = RunFile::open(file)?;
     let info = run.info()?;
     let analysis = analysis::analyse(&run, &info)?;
-    output::rendered(&terminal::show(&analysis, &info, style::report()));
+    let show = if all { terminal::show_all } else { terminal::show };
+    output::rendered(&show(&analysis, &info, style::report()));
+    next(file, &analysis);
     Ok(analysis)
+}
+
+/// Prints the next commands on a terminal: the page, and a repetition with the rounds that would decide more.
+fn next(file: &Path, analysis: &Analysis) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let file = file.display();
+    let rounds = analysis.scenarios.iter().filter_map(|scenario| scenario.answer.undecided.as_ref()?.rounds).max();
+    let second = match rounds {
+        Some(rounds) => format!("litelab repeat {file} --rounds {rounds}   what is not decided yet"),
+        None => format!("litelab show {file} --all   every interval, verdict and setting"),
+    };
+    output::log("");
+    output::log(format_args!("Next: litelab report {file} --open   the same with charts"));
+    output::log(format_args!("      {second}"));
 }

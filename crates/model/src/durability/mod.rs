@@ -116,6 +116,18 @@ impl Durability {
         }
     }
 
+    /// The level in words, for everything that people read.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Volatile => "in memory",
+            Self::D0 => "file at risk on a crash",
+            Self::D1 => "file at risk",
+            Self::D2 => "recent commits at risk",
+            Self::D3 => "last commit at risk",
+            Self::D4 => "safe",
+        }
+    }
+
     /// The level in one sentence, without a full stop.
     pub fn meaning(self) -> &'static str {
         match self {

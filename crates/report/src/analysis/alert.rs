@@ -4,6 +4,7 @@ use litelab_model::condition::LimitPlan;
 use serde::Serialize;
 
 use super::variant::VariantAnalysis;
+use crate::number;
 
 /// Result of an alert over all trials of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +29,19 @@ pub struct Fired {
     pub of: u64,
     /// The value farthest beyond the bound.
     pub worst: f64,
+}
+
+impl AlertResult {
+    /// Condition under which the alert fires: `errors > 5.00 %`.
+    #[must_use]
+    pub fn condition(&self) -> String {
+        let limit = &self.limit;
+        let unit = limit.metric.unit();
+        let above = limit.at_most.map(|high| format!("{} > {}", limit.metric, number::value(high, unit)));
+        let below = limit.at_least.map(|low| format!("{} < {}", limit.metric, number::value(low, unit)));
+        let condition = above.into_iter().chain(below).collect::<Vec<_>>().join(" or ");
+        if limit.text.is_empty() { condition } else { format!("{} ({condition})", limit.text) }
+    }
 }
 
 /// Checks the trials of a scenario's variants against a bound.

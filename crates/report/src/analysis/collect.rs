@@ -12,10 +12,11 @@ use litelab_record::measure::{Meter, least_observations};
 use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
 use litelab_stats::{Events, quantile};
 
+use super::answer::ProblemKind;
 use super::durability::{lower, lowest, shown};
 use super::flag::Flags;
 use super::variant::{FailureCount, Values, VariantAnalysis, alike};
-use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline};
+use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline, words};
 use crate::error::ReportError;
 use crate::number;
 
@@ -116,12 +117,15 @@ impl Collector {
     #[must_use]
     pub fn finish(&self, info: &RunInfo) -> Analysis {
         let plan = &info.plan;
-        let variants: Vec<VariantAnalysis> = self
+        let mut variants: Vec<VariantAnalysis> = self
             .variants
             .iter()
             .enumerate()
             .filter_map(|(index, numbers)| Some(numbers.analyse(VariantAnalysis::new(plan, index)?)))
             .collect();
+        for index in 0..plan.scenarios.len() {
+            words::name(&mut variants.iter_mut().filter(|v| v.scenario == index && !v.is_twin()).collect::<Vec<_>>());
+        }
         let scenarios = plan
             .scenarios
             .iter()
@@ -212,6 +216,19 @@ impl Numbers {
         notes
     }
 
+    /// What went wrong, with the database's own words for transactions that failed.
+    fn problems(&self) -> Vec<(ProblemKind, String)> {
+        let uncured = self.errors.values().filter(|count| count.seen > count.cured);
+        let words: BTreeSet<&str> = uncured.filter_map(|count| count.message.as_deref()).collect();
+        let words: String = words.iter().map(|words| format!(": {words}")).collect();
+        let mut problems = self.flags.problems(self.measured);
+        problems
+            .iter_mut()
+            .filter(|(kind, _)| *kind == ProblemKind::Failed)
+            .for_each(|(_, text)| text.push_str(&words));
+        problems
+    }
+
     fn metrics(&self) -> BTreeMap<Metric, Values> {
         let counted =
             self.events.iter().map(|(metric, events)| (metric.clone(), Values::counted(metric, events.clone())));
@@ -258,7 +275,7 @@ impl Numbers {
             content: self.content.clone(),
             errors: self.errors.clone(),
             notes,
-            idle: self.flags.idle(self.measured),
+            problems: self.problems(),
             ..variant
         }
     }

@@ -57,24 +57,24 @@ impl DurabilityPair {
         self.against.zip(self.variant).is_some_and(|(against, variant)| variant > against)
     }
 
-    /// Difference in the form `gives up the last commits at a power loss (D3 → D2)`; `None` if the levels are equal.
+    /// Difference in the form `gives up the last commits at a power loss`; `None` if the levels are equal.
     #[must_use]
     pub fn difference(self) -> Option<String> {
         match (self.against, self.variant) {
             (against, variant) if against == variant => None,
-            (Some(_), Some(variant)) if self.is_loss() => Some(format!("gives up {} ({self})", variant.price())),
-            (Some(against), Some(_)) => Some(format!("keeps {} ({self})", against.price())),
+            (Some(_), Some(variant)) if self.is_loss() => Some(format!("gives up {}", variant.price())),
+            (Some(against), Some(_)) => Some(format!("keeps {}", against.price())),
             _ => Some(format!("the durability of one of them is not known ({self})")),
         }
     }
 }
 
-/// Formats as `D4`, or as `D4 → D2` if the levels differ.
+/// Formats as `safe`, or as `safe → recent commits at risk` if the levels differ.
 impl fmt::Display for DurabilityPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let level = |level: Option<Durability>| level.map_or_else(|| "?".to_owned(), |level| level.to_string());
+        let level = |level: Option<Durability>| level.map_or("?", Durability::words);
         if self.against == self.variant {
-            f.write_str(&level(self.variant))
+            f.write_str(level(self.variant))
         } else {
             write!(f, "{} → {}", level(self.against), level(self.variant))
         }

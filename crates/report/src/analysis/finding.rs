@@ -5,7 +5,7 @@ use litelab_model::plan::{FindingPlan, FindingValuePlan};
 use litelab_stats::{Confidence, Tolerance, Verdict};
 
 use super::durability::DurabilityPair;
-use super::pair::{pair, ratio};
+use super::pair::{MetricComparison, pair, ratio};
 use super::variant::VariantAnalysis;
 use crate::number;
 
@@ -73,6 +73,11 @@ fn apart(one: &VariantAnalysis, other: &VariantAnalysis, metric: &Metric) -> boo
     interval(one).zip(interval(other)).is_some_and(|(a, b)| a.high() < b.low() || b.high() < a.low())
 }
 
+/// Whether a comparison shows that the variant is worse than the best one.
+pub(super) fn is_worse(compared: &MetricComparison, variant: &VariantAnalysis, best: &VariantAnalysis) -> bool {
+    compared.verdict == Verdict::Slower || compared.ratio.is_err() && apart(variant, best, &compared.metric)
+}
+
 /// The variant with the best median, and the variants that are not shown to be worse. The confidence level is shared by
 /// k − 1 comparisons and not by all pairs: the truly best variant is left out only if one of its own k − 1 intervals
 /// fails, as in Hsu's multiple comparisons with the best.
@@ -97,10 +102,8 @@ fn best(
         if differ { format!("{name} ({})", DurabilityPair::of(variant, variant)) } else { name }
     };
     let confidence = Confidence::P95.shared_by(others.len().max(1)).unwrap_or_default();
-    let worse = |variant: &VariantAnalysis| {
-        let compared = pair(variant, first, metric, confidence, tolerance);
-        compared.verdict == Verdict::Slower || compared.ratio.is_err() && apart(variant, first, metric)
-    };
+    let worse =
+        |variant: &VariantAnalysis| is_worse(&pair(variant, first, metric, confidence, tolerance), variant, first);
     let winner = name(first);
     let mut open: Vec<String> = Vec::new();
     for (variant, _) in others.iter().filter(|(variant, _)| !worse(variant)) {

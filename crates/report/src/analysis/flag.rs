@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_record::outcome::Flag;
 
+use super::answer::ProblemKind;
 use crate::number;
 
 /// Kind of a flag, with the role and transaction that it concerns.
@@ -74,18 +75,29 @@ impl Flags {
         self.0.get(&Kind::Short).map_or(0, |seen| seen.trials)
     }
 
-    /// Notes of one line each, without those of [`Flags::idle`]; `measured` is the number of trials with a measurement.
+    /// Notes of one line each, without those on transactions that did nothing; `measured` is the number of trials with
+    /// a measurement.
     #[must_use]
     pub fn notes(&self, measured: u64) -> Vec<String> {
         let beside = self.0.iter().filter(|(kind, _)| !matches!(kind, Kind::Idle { .. }));
         beside.map(|(kind, seen)| note(kind, seen, measured)).collect()
     }
 
-    /// Notes of one line each on transactions that did nothing.
+    /// Notes of one line each on what went wrong.
     #[must_use]
-    pub fn idle(&self, measured: u64) -> Vec<String> {
-        let idle = self.0.iter().filter(|(kind, _)| matches!(kind, Kind::Idle { .. }));
-        idle.map(|(kind, seen)| note(kind, seen, measured)).collect()
+    pub fn problems(&self, measured: u64) -> Vec<(ProblemKind, String)> {
+        let problem = |(kind, seen)| Some((problem(kind)?, note(kind, seen, measured)));
+        self.0.iter().filter_map(problem).collect()
+    }
+}
+
+fn problem(kind: &Kind) -> Option<ProblemKind> {
+    match kind {
+        Kind::Failures => Some(ProblemKind::Failed),
+        Kind::Idle { .. } => Some(ProblemKind::Empty),
+        Kind::Overloaded(_) => Some(ProblemKind::Missed),
+        Kind::Short => Some(ProblemKind::Short),
+        Kind::Little | Kind::Unfinished | Kind::Late => None,
     }
 }
 

@@ -12,6 +12,7 @@
 //! of too few observations are shown as the longest one and are not judged ([`Values::max_of`]).
 
 mod alert;
+mod answer;
 mod claim;
 mod collect;
 mod content;
@@ -28,12 +29,14 @@ mod scenario;
 mod serial;
 pub mod timeline;
 mod variant;
+pub mod words;
 
 use litelab_model::Metric;
 use litelab_record::{RunFile, RunInfo};
 use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
+pub use answer::{Answer, Calmer, LevelAnswer, Problem, ProblemKind, Starvation, Undecided, longest};
 pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;

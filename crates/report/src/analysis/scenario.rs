@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Analysis;
 use super::alert::{self, AlertResult};
+use super::answer::{self, Answer};
 use super::content::{self, ContentCheck};
 use super::durability::DurabilityPair;
 use super::effect::{self, Effects};
@@ -62,6 +63,8 @@ pub struct ScenarioAnalysis {
     pub effects: Option<Result<Effects, String>>,
     /// Time series of the variants, if the scenario requests them.
     pub timelines: Vec<Timeline>,
+    /// Answer to "Which one should I use?".
+    pub answer: Answer,
 }
 
 /// Comparison of a variant with the baseline.
@@ -127,11 +130,14 @@ pub(super) fn analyse(
     let confidence = shared_confidence(others.len(), &judged);
     let baseline = variants.iter().find(|a| a.index == plan.baseline && a.skipped.is_none() && !a.is_all_failed());
     let comparisons = baseline.map_or_else(Vec::new, |baseline| compare(baseline, &others, &judged, tolerance));
+    let done = mine.iter().map(|a| a.measured + a.failed()).max().unwrap_or(0);
+    let alerts: Vec<AlertResult> = plan.alerts.iter().map(|limit| alert::examine(limit, &variants)).collect();
     ScenarioAnalysis {
+        answer: answer::answer(&plan.metrics, &variants, &alerts, info, (done, tolerance)),
         name: plan.name.clone(),
         question: plan.question.clone(),
         planned: plan.rounds,
-        done: mine.iter().map(|a| a.measured + a.failed()).max().unwrap_or(0),
+        done,
         dimensions: plan.dimensions.iter().filter(|d| *d != litelab_model::resolve::AA).cloned().collect(),
         variants: variants.iter().map(|a| a.index).collect(),
         baseline: plan.baseline,
@@ -141,7 +147,7 @@ pub(super) fn analyse(
         aa: noise::check(&mine, &judged, tolerance),
         content: content::check(&variants, plan.baseline, &info.plan),
         harness: harness::costs(index, &variants, info),
-        alerts: plan.alerts.iter().map(|limit| alert::examine(limit, &variants)).collect(),
+        alerts,
         scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &variants)),
         effects: (plan.effects && !plan.metrics.is_empty())
             .then(|| effect::effects(&plan.dimensions, &plan.metrics[0], &variants, plan.baseline)),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use litelab_model::durability::Durability;
 use litelab_protocol::ErrorCount;
 use litelab_stats::{Estimate, PairedRatio, Usl};
 use serde::{Serialize, Serializer};
@@ -120,5 +121,7 @@ pub(super) fn displayed<T: Display, S: Serializer>(of: &Option<T>, serializer: S
 
 /// Serialises `D4`, or `D4 → D2`.
 pub(super) fn durability_pair<S: Serializer>(of: &DurabilityPair, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(of)
+    let level = |level: Option<Durability>| level.map_or_else(|| "?".to_owned(), |level| level.to_string());
+    let (against, variant) = (level(of.against), level(of.variant));
+    serializer.collect_str(&if against == variant { variant } else { format!("{against} → {variant}") })
 }

@@ -11,6 +11,7 @@ use litelab_record::outcome::FailureKind;
 use litelab_stats::{Confidence, Counted, Estimate, Events, median};
 use serde::Serialize;
 
+use super::answer::ProblemKind;
 use super::serial;
 
 /// Metrics, failures, settings and notes of one variant over its trials.
@@ -22,6 +23,8 @@ pub struct VariantAnalysis {
     pub name: String,
     /// Label in the form `profile=wal-full sharing=pool(4)`.
     pub label: String,
+    /// What differs from the other variants of the scenario, in words: `8 × own connection, WAL FULL`.
+    pub words: String,
     /// Index of the variant's scenario in the plan.
     pub scenario: usize,
     /// The variant's values in the dimensions of its scenario.
@@ -58,8 +61,8 @@ pub struct VariantAnalysis {
     pub errors: BTreeMap<(String, String), ErrorCount>,
     /// Notes to print next to the numbers.
     pub notes: Vec<String>,
-    /// Transactions that did nothing in a whole trial, one line each.
-    pub idle: Vec<String>,
+    /// What went wrong in trials that have a measurement, one line each.
+    pub problems: Vec<(ProblemKind, String)>,
 }
 
 /// Number of trials that failed for one reason.
@@ -147,6 +150,7 @@ impl VariantAnalysis {
             index,
             name: plan.variant_name(index),
             label: variant.label(),
+            words: variant.label(),
             scenario: variant.scenario,
             dimensions: variant.dimensions.clone(),
             driver: variant.driver.clone(),
@@ -164,7 +168,7 @@ impl VariantAnalysis {
             ceiling: variant.ceiling,
             errors: BTreeMap::new(),
             notes: Vec::new(),
-            idle: Vec::new(),
+            problems: Vec::new(),
         })
     }
 

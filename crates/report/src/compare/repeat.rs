@@ -78,18 +78,22 @@ pub enum Change {
     Moved,
     /// The first run is inconclusive, the second decided.
     Gained,
-    /// Both verdicts are the same, possibly inconclusive.
+    /// Both runs are inconclusive.
+    Undecided,
+    /// Both runs decided, with the same verdict.
     Unchanged,
 }
 
 impl Change {
     /// All changes, the most important first.
-    pub const ALL: [Self; 5] = [Self::Reversed, Self::Lost, Self::Moved, Self::Gained, Self::Unchanged];
+    pub const ALL: [Self; 6] =
+        [Self::Reversed, Self::Lost, Self::Moved, Self::Gained, Self::Undecided, Self::Unchanged];
 
     /// The change from one verdict to another.
     #[must_use]
     pub fn of(before: Judgement, after: Judgement) -> Self {
         match (before.sense(), after.sense()) {
+            (None, None) => Self::Undecided,
             (a, b) if a == b => Self::Unchanged,
             (None, _) => Self::Gained,
             (_, None) => Self::Lost,
@@ -245,19 +249,19 @@ mod tests {
         let all = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, open];
         let kinds =
             all.map(|before| all.map(|after| Change::of(Judgement::Comparison(before), Judgement::Comparison(after))));
-        use Change::{Gained, Lost, Moved, Reversed, Unchanged};
+        use Change::{Gained, Lost, Moved, Reversed, Unchanged, Undecided};
         assert_eq!(
             kinds,
             [
                 [Unchanged, Reversed, Moved, Lost],
                 [Reversed, Unchanged, Moved, Lost],
                 [Moved, Moved, Unchanged, Lost],
-                [Gained, Gained, Gained, Unchanged],
+                [Gained, Gained, Gained, Undecided],
             ]
         );
         // A different number of rounds still needed is not a change.
         let other = Judgement::Comparison(Verdict::Inconclusive { rounds_needed: None });
-        assert_eq!(Change::of(Judgement::Comparison(open), other), Unchanged);
+        assert_eq!(Change::of(Judgement::Comparison(open), other), Undecided);
         let claim = |before, after| Change::of(Judgement::Claim(before), Judgement::Claim(after));
         let open = ClaimVerdict::Inconclusive { rounds_needed: None };
         assert_eq!(claim(ClaimVerdict::Holds, ClaimVerdict::Contradicted), Reversed);

@@ -36,6 +36,12 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
     if analysis.claims.is_empty() {
         return;
     }
+    document.heading("Claims", &counts(analysis));
+    document.elements.push(listed(analysis));
+}
+
+/// Numbers of claims by their verdicts.
+pub(super) fn counts(analysis: &Analysis) -> String {
     let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
     let mut beside = format!(
         "holds {} · contradicted {} · inconclusive {}",
@@ -46,8 +52,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
     if !analysis.left_out.is_empty() {
         beside += &format!(" · left out by --quick {}", analysis.left_out.len());
     }
-    document.heading("Claims", &beside);
-    document.elements.push(listed(analysis));
+    beside
 }
 
 pub(super) fn listed(analysis: &Analysis) -> Element {

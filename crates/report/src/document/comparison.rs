@@ -24,7 +24,18 @@ pub fn of_comparison(comparison: &Comparison) -> Document {
         Tone::Dim,
         format!("{how} · ratios at {level} · equivalent within {delta} · values: median [95 % interval], [?] with too few trials"),
     );
-    document.elements.push(Element::Table(table(comparison)));
+    let (short, shown): (Vec<&CompareRow>, Vec<&CompareRow>) =
+        comparison.rows.iter().partition(|row| needs(row).is_some());
+    // A few rows are as easy to read in the table; many that have no ratio hide the others.
+    let few = short.len() <= FEW;
+    let shown = if few { comparison.rows.iter().collect() } else { shown };
+    if !shown.is_empty() {
+        document.elements.push(Element::Table(table(&shown)));
+    }
+    if let Some(needs) = short.iter().filter_map(|row| needs(row)).max().filter(|_| !few) {
+        let text = format!("{} not compared: {needs} rounds needed", number::counted(short.len() as u64, "row"));
+        document.marked(vec![Marked::new("~", Tone::Warn, text)]);
+    }
     document.marked(comparison.rows.iter().filter_map(why).collect());
     document.marked(unequal(comparison));
     document.marked(comparison.unmatched.iter().map(|name| Marked::new("–", Tone::Dim, name.as_str())).collect());
@@ -45,7 +56,15 @@ fn warnings(comparison: &Comparison) -> Vec<Marked> {
     lines
 }
 
-fn table(comparison: &Comparison) -> Table {
+/// Largest number of rows without a ratio that the table lists one by one.
+const FEW: usize = 3;
+
+/// Number of rounds that a ratio needs, if it has too few.
+fn needs(row: &CompareRow) -> Option<usize> {
+    row.ratio.as_ref().ok()?.needs()
+}
+
+fn table(rows: &[&CompareRow]) -> Table {
     let columns = vec![
         Column::left("variant", 0),
         Column::left("durability", 0),
@@ -55,7 +74,7 @@ fn table(comparison: &Comparison) -> Table {
         Column::right("ratio", 2),
         Column::left("verdict", 2),
     ];
-    let row = |row: &CompareRow| {
+    let row = |row: &&CompareRow| {
         vec![
             Cell::plain(row.name.as_str()),
             Cell::plain(row.durability_pair.to_string()),
@@ -66,7 +85,7 @@ fn table(comparison: &Comparison) -> Table {
             Cell::new(cell::tone(row.verdict, row.durability_pair), cell::verdict(row.verdict, &row.metric)),
         ]
     };
-    Table { keys: 3, columns, rows: comparison.rows.iter().map(row).collect() }
+    Table { keys: 3, columns, rows: rows.iter().map(row).collect() }
 }
 
 /// One line for each variant whose durability levels differ between base and head.

@@ -9,7 +9,7 @@ use litelab_record::ServerRecord;
 use litelab_record::environment::{Environment, LoadWindow, SyncLatency};
 
 use super::{Document, Element, Marked, calibration, drivers};
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, ProblemKind};
 use crate::number;
 use crate::style::Tone;
 
@@ -35,6 +35,17 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     document.marked(warnings(info));
     document.marked(beyond(info));
     document.marked(skipped(info));
+}
+
+/// Adds the title, one line on rounds, machine and disk, and the warnings.
+pub(super) fn brief(document: &mut Document, info: &RunInfo) {
+    let plan = &info.plan;
+    document.elements.push(Element::Title(format!("{}: {}", plan.study, plan.title)));
+    let (machine, storage) = (machine(&info.environment), storage(&info.environment));
+    let parts = machine.split(" · ").take(2).chain(storage.split(" · ").take(1));
+    let parts: Vec<&str> = parts.chain(plan.quick.then_some("quick scale")).collect();
+    document.text(Tone::Dim, parts.join(" · "));
+    document.marked(warnings(info));
 }
 
 /// Name of the run's file, without its path, which may contain the name of a person.
@@ -175,7 +186,7 @@ fn builds(info: &RunInfo) -> String {
 fn idle(analysis: &Analysis) -> Vec<Marked> {
     let mut lines: Vec<(&String, Vec<&str>)> = Vec::new();
     for variant in &analysis.variants {
-        for line in &variant.idle {
+        for (_, line) in variant.problems.iter().filter(|(kind, _)| *kind == ProblemKind::Empty) {
             match lines.iter_mut().find(|(known, _)| *known == line) {
                 Some((_, variants)) => variants.push(&variant.name),
                 None => lines.push((line, vec![&variant.name])),

@@ -13,7 +13,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
     let mut facts: Vec<(String, String)> = Vec::new();
     let used: BTreeSet<_> = analysis.variants.iter().filter_map(|a| a.durability).collect();
     for level in used.into_iter().rev() {
-        facts.push((level.to_string(), level.meaning().to_owned()));
+        facts.push((level.words().to_owned(), level.meaning().to_owned()));
     }
     facts.push((
         "value".into(),

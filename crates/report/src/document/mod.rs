@@ -1,5 +1,6 @@
 //! An analysis as words and tables, independent of the format: the common source of terminal, Markdown and HTML.
 
+pub mod answer;
 mod calibration;
 mod cell;
 mod claims;
@@ -13,10 +14,10 @@ mod footnote;
 mod header;
 mod legend;
 mod outcome;
-mod overview;
 mod pivot;
 mod repeat;
 mod scenario;
+mod summary;
 mod table;
 mod timeline;
 
@@ -34,6 +35,7 @@ pub(crate) use flame::MOST_VARIANTS as FLAME_VARIANTS;
 pub(crate) use header::file_name;
 pub use pivot::of_pivot;
 pub use repeat::of_repetition;
+pub use summary::of_run_in_short;
 pub(crate) use table::GAP;
 pub use table::{Align, Cell, Column, Table};
 
@@ -110,7 +112,6 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     for scenario in &analysis.scenarios {
         scenario::add(&mut document, scenario, analysis, info);
     }
-    overview::add(&mut document, analysis, info);
     crossover::add(&mut document, analysis);
     claims::add(&mut document, analysis);
     if !analysis.findings.is_empty() {
@@ -129,8 +130,6 @@ pub(crate) enum Part<'a> {
     Drivers,
     /// One scenario with its heading.
     Scenario(&'a ScenarioAnalysis),
-    /// Table of the scenarios that vary the same dimension, if there are several.
-    Overview,
     /// Crossovers, if the study requests them.
     Crossovers,
     /// Legend of the symbols.
@@ -145,7 +144,6 @@ pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Docum
         Part::Header => header::add(&mut document, analysis, info),
         Part::Drivers => drivers::add(&mut document, info),
         Part::Scenario(scenario) => scenario::add(&mut document, scenario, analysis, info),
-        Part::Overview => overview::add(&mut document, analysis, info),
         Part::Crossovers => crossover::add(&mut document, analysis),
         Part::Legend => legend::add(&mut document, analysis),
     }

@@ -1,6 +1,5 @@
 //! Lines below a scenario's table: scalability, effects and alerts.
 
-use litelab_model::condition::LimitPlan;
 use litelab_stats::Estimate;
 
 use super::Marked;
@@ -95,14 +94,13 @@ pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Ma
             let worst = number::value(fired.worst, alert.limit.metric.unit());
             let of = number::counted(fired.of, "trial");
             let way = if alert.limit.at_least.is_some_and(|low| fired.worst < low) { "down to" } else { "up to" };
-            let text =
-                format!("alert: {}: {variant}: in {} of {of}, {way} {worst}", condition(&alert.limit), fired.trials);
+            let text = format!("alert: {}: {variant}: in {} of {of}, {way} {worst}", alert.condition(), fired.trials);
             lines.push(Marked::new("!", Tone::Warn, text));
         }
     }
     let quiet: Vec<&AlertResult> = scenario.alerts.iter().filter(|a| a.fired.is_empty() && a.trials > 0).collect();
     if !quiet.is_empty() {
-        let names = quiet.iter().map(|a| condition(&a.limit)).collect::<Vec<_>>().join("; ");
+        let names = quiet.iter().map(|a| a.condition()).collect::<Vec<_>>().join("; ");
         let trials = quiet.iter().map(|a| a.trials).min().unwrap_or_default();
         let text = format!("no alert in {} for: {names}", number::counted(trials, "trial"));
         lines.push(Marked::new("=", Tone::Good, text));
@@ -110,18 +108,9 @@ pub(super) fn alerts(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Ma
     for blind in scenario.alerts.iter().filter(|a| a.trials == 0) {
         let text = format!(
             "alert never looked at, for no trial has its metric, or enough observations for it: {}",
-            condition(&blind.limit)
+            blind.condition()
         );
         lines.push(Marked::new("?", Tone::Warn, text));
     }
     lines
-}
-
-/// Condition under which the alert fires: `errors > 5.00 %`.
-fn condition(limit: &LimitPlan) -> String {
-    let unit = limit.metric.unit();
-    let above = limit.at_most.map(|high| format!("{} > {}", limit.metric, number::value(high, unit)));
-    let below = limit.at_least.map(|low| format!("{} < {}", limit.metric, number::value(low, unit)));
-    let condition = above.into_iter().chain(below).collect::<Vec<_>>().join(" or ");
-    if limit.text.is_empty() { condition } else { format!("{} ({condition})", limit.text) }
 }

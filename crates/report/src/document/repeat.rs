@@ -73,6 +73,7 @@ fn look(change: Change) -> (&'static str, &'static str, Tone) {
         Change::Lost => ("?", "no longer decided", Tone::Warn),
         Change::Moved => ("≠", "decided otherwise", Tone::Warn),
         Change::Gained => ("+", "newly decided", Tone::Good),
+        Change::Undecided => ("~", "undecided in both", Tone::Warn),
         Change::Unchanged => ("=", "unchanged", Tone::Dim),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use litelab_model::durability::Durability;
 use litelab_model::metric::{Measure, Metric, Timing};
 use litelab_record::RunInfo;
 use litelab_stats::Verdict;
@@ -145,7 +146,7 @@ fn table(
         remarks.extend(content::remark(scenario, variant));
         remarks.extend(unreported(scenario, variant));
         let mut row = key_cells(variant, &names, remarks, footnotes);
-        row.push(Cell::plain(variant.durability.map_or_else(|| "?".into(), |level| level.to_string())));
+        row.push(Cell::plain(variant.durability.map_or("?", Durability::words)));
         if of_drivers {
             row.extend(drivers::cells(info, &variant.driver));
         }
@@ -175,11 +176,11 @@ fn shown(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis]) -> Vec<Metr
 }
 
 /// Title of the column of labels, which replaces one column for each dimension.
-const VARIANT: &str = "variant";
+pub(super) const VARIANT: &str = "variant";
 
 /// Dimensions that get a column. A single column [`VARIANT`] replaces them if there are none, or if at least half of
 /// their values are absent, as in a scenario with one change at a time.
-fn dimensions(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis]) -> Vec<String> {
+pub(super) fn dimensions(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis]) -> Vec<String> {
     let names = &scenario.dimensions;
     let given: usize =
         variants.iter().map(|variant| names.iter().filter(|name| variant.dimensions.contains_key(*name)).count()).sum();
@@ -222,7 +223,7 @@ fn unreported(scenario: &ScenarioAnalysis, variant: &VariantAnalysis) -> Option<
 pub(super) fn remarks(variant: &VariantAnalysis) -> Vec<String> {
     let mut remarks = variant.notes.clone();
     if let (Some(caveat), Some(level)) = (variant.caveat, variant.durability) {
-        remarks.push(format!("{level}: {caveat}"));
+        remarks.push(format!("{}: {caveat}", level.words()));
     }
     if variant.measured > 0 && variant.durability.is_none() {
         remarks.push("its durability is not known: the driver did not report journal_mode and synchronous".into());
@@ -272,7 +273,7 @@ fn decision(comparison: &VariantComparison, footnotes: &mut Footnotes) -> Cell {
         text.push_str(&format!(", but {}", cell::verdict(other.verdict, &other.metric)));
     }
     if let Some(difference) = durability_pair.difference() {
-        text.push_str(&format!(", {durability_pair} {}", footnotes.mark(difference)));
+        text.push_str(&format!(" {}", footnotes.mark(difference)));
     }
     Cell::new(cell::tone(decided.verdict, durability_pair), text)
 }
@@ -337,7 +338,7 @@ fn failed(label: &str, (count, of): (usize, u64), failure: &FailureCount, varies
     format!("{label}: {count} of {} failed ({kind}): {}{others}", number::counted(of, "trial"), failure.reason)
 }
 
-fn noise(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
+pub(super) fn noise(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
     let delta = number::percent(analysis.tolerance);
     let line = |check: &crate::analysis::AaCheck| {
         let metric = &check.comparison.metric;

@@ -78,7 +78,7 @@ pub(super) fn settings(
 
 fn values(variant: &VariantAnalysis, name: &str, info: &RunInfo) -> Values {
     match name {
-        DURABILITY => [variant.durability.map_or_else(|| "?".to_owned(), |level| level.to_string())].into(),
+        DURABILITY => [variant.durability.map_or_else(|| "?".to_owned(), |level| level.words().to_owned())].into(),
         "language" => document::language_of(info, &variant.driver).into_iter().collect(),
         "SQLite" => document::sqlite_of(info, &variant.driver).into_iter().collect(),
         // A driver that does not report the setting.

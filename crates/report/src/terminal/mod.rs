@@ -15,9 +15,15 @@ use crate::document::{self, ClaimElement, Document, Element, GLUE, Marked, clean
 use crate::pivot::Pivot;
 use crate::style::{Style, Tone};
 
-/// Renders a run as text for a terminal. The last line is the path of the run file.
+/// Renders the answer of a run as text for a terminal: one table and a few sentences for each scenario.
 #[must_use]
 pub fn show(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
+    render(&document::of_run_in_short(analysis, info, style.columns() - 2), style)
+}
+
+/// Renders everything known of a run as text for a terminal. The last line is the path of the run file.
+#[must_use]
+pub fn show_all(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
     let mut document = document::of_run(analysis, info);
     document.elements.push(Element::Facts(vec![("run file".into(), info.path.display().to_string())]));
     render(&document, style)

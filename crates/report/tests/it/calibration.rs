@@ -13,7 +13,7 @@ use litelab_record::environment::LoadWindow;
 use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::calibration::{forecasts, noise};
 use litelab_report::terminal::show_calibration;
-use litelab_report::{Analysis, Style, analyse, show};
+use litelab_report::{Analysis, Style, analyse, show_all};
 use litelab_stats::{Aa, Confidence, Planner, Spread};
 
 /// A host whose identical variants have exactly the spread `spread` in logarithms.
@@ -119,7 +119,7 @@ fn a_host_too_noisy_for_the_study_is_named_with_the_rounds_it_takes() {
     assert_eq!(commits.metric.to_string(), "p50");
     assert_eq!(commits.needed, planner.total_for_tolerance(Spread::normal(0.1), litelab_stats::Tolerance::DEFAULT));
     assert_eq!(commits.effect, planner.smallest_effect(Spread::normal(0.1), commits.rounds));
-    let text = show(&analysis, &info, Style::PLAIN);
+    let text = show_all(&analysis, &info, Style::PLAIN);
     assert!(text.contains("calibrated"), "{text}");
     assert!(text.contains("2 hours before the run"), "{text}");
     let line = format!("sync: {commits}");
@@ -146,7 +146,7 @@ fn work_that_does_not_sync_is_taken_for_the_noisier_kind_bound_by_the_processor(
 fn a_quiet_host_is_not_warned_of_and_three_times_the_noise_takes_nine_times_the_rounds() {
     let (info, analysis) = calibrated(0.001);
     assert_eq!(forecasts(&info), []);
-    assert!(!show(&analysis, &info, Style::PLAIN).contains("the study asks for"));
+    assert!(!show_all(&analysis, &info, Style::PLAIN).contains("the study asks for"));
     let needed = |spread| {
         let found = forecasts(&calibrated(spread).0);
         f64::from(found.iter().find(|f| f.scenario == "sync").unwrap().needed.unwrap())
@@ -161,7 +161,7 @@ fn without_a_calibration_nothing_is_forecast() {
     let (info, analysis) = common::study();
     assert_eq!(info.host, None);
     assert_eq!(forecasts(&info), []);
-    assert!(!show(&analysis, &info, Style::PLAIN).contains("calibrated"));
+    assert!(!show_all(&analysis, &info, Style::PLAIN).contains("calibrated"));
 }
 
 /// A file of a litelab version without calibrations of hosts and builds of runners.

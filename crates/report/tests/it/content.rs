@@ -7,7 +7,7 @@ use crate::common::{Numbers, exported, record};
 use litelab_model::plan::{DataPlan, Plan, Variant};
 use litelab_protocol::{Begin, Dialect, Transaction, Until};
 use litelab_report::analysis::ContentCheck;
-use litelab_report::{Style, analyse, show};
+use litelab_report::{Style, analyse, show_all};
 
 const HONEST: &str = "a11ce0a11ce0a11ce0";
 const LIE: &str = "0b0b0b0b0b0b0b0b0b";
@@ -49,7 +49,7 @@ fn run(plan: &Plan, hash: impl Fn(u32, usize) -> &'static str, failed: u64) -> (
         },
     );
     let analysis = analyse(&file, &info).unwrap();
-    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    let shown = show_all(&analysis, &info, Style { color: false, width: 200 });
     let checks = analysis.scenarios[0].content.clone();
     let exported = exported(&analysis, &info);
     for (check, exported) in checks.iter().zip(exported["scenarios"][0]["content"].as_array().unwrap()) {

@@ -10,7 +10,7 @@ use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
 use litelab_report::analysis::MetricCrossover;
 use litelab_report::export::{self, splice};
-use litelab_report::{Analysis, Style, analyse, html, show};
+use litelab_report::{Analysis, Style, analyse, html, show_all};
 use litelab_stats::{CrossoverPosition, Reach};
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn rising(at_four: f64) -> impl Fn(u32, usize) -> Option<Gives> {
 }
 
 fn seen(analysis: &Analysis, info: &RunInfo) -> String {
-    show(analysis, info, Style { color: false, width: 1_000 })
+    show_all(analysis, info, Style { color: false, width: 1_000 })
 }
 
 fn row(text: &str) -> &str {

@@ -8,7 +8,7 @@ use crate::common::{Numbers, environment, record};
 use litelab_model::plan::Plan;
 use litelab_protocol::{Description, SqliteBuild};
 use litelab_record::Recorder;
-use litelab_report::{Style, analyse, show};
+use litelab_report::{Style, analyse, show_all};
 
 /// The runner of the other tests under another name, whose first driver has this SQLite and these options.
 fn runner(name: &str, language: &str, driver: &str, version: &str, options: &[&str]) -> Description {
@@ -61,7 +61,7 @@ fn shown(plan: &Plan, settings: impl Fn(usize) -> (&'static str, i64)) -> String
     let trial =
         |round, variant: usize| if plan.variants[variant].skipped.is_some() { None } else { trial(round, variant) };
     let (file, info) = record(&directory.path().join("run.db"), plan, prepare, trial);
-    show(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 240 })
+    show_all(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 240 })
 }
 
 fn has_line(text: &str, words: &[&str]) -> bool {

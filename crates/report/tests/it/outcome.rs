@@ -11,7 +11,7 @@ use litelab_model::{Plan, Scalar};
 use litelab_record::RunInfo;
 use litelab_record::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
 use litelab_report::analysis::{AlertResult, Scalability};
-use litelab_report::{Analysis, Collector, Style, analyse, show};
+use litelab_report::{Analysis, Collector, Style, analyse, show_all};
 use serde_json::{Value, json};
 
 /// Analyses a plan whose trials have these outcomes.
@@ -23,7 +23,7 @@ fn analysed(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (Analys
 
 /// The text that a person sees, without wrapped lines.
 fn seen(analysis: &Analysis, info: &RunInfo) -> String {
-    show(analysis, info, Style { color: false, width: 1_000 })
+    show_all(analysis, info, Style { color: false, width: 1_000 })
 }
 
 /// The only line with these words.

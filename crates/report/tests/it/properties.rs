@@ -11,7 +11,7 @@ use litelab_record::RunInfo;
 use litelab_record::environment::LoadWindow;
 use litelab_record::outcome::{Failure, FailureKind, Flag, Outcome, TrialRecord};
 use litelab_report::export::{json, markdown};
-use litelab_report::{Analysis, Collector, CompareOptions, Side, Style, compare, show, show_comparison};
+use litelab_report::{Analysis, Collector, CompareOptions, Side, Style, compare, show, show_all, show_comparison};
 use proptest::prelude::*;
 
 fn info(plan: Plan, load: f64) -> RunInfo {
@@ -148,9 +148,10 @@ proptest! {
         plan.scenarios[0].baseline = baseline;
         let info = info(plan, load);
         let analysis = analysis(&info, trials);
-        let text = show(&analysis, &info, Style { color, width });
+        let both = |style| show(&analysis, &info, style) + &show_all(&analysis, &info, style);
+        let text = both(Style { color, width });
         prop_assert!(color || text.chars().all(|c| c == '\n' || !c.is_control()));
-        let plain = show(&analysis, &info, Style { color: false, width: 1000 });
+        let plain = both(Style { color: false, width: 1000 });
         prop_assert!(ratios_have_intervals(&plain), "{}", plain);
         let markdown = markdown::run(&analysis, &info);
         prop_assert!(ratios_have_intervals(&markdown), "{}", markdown);
@@ -167,6 +168,8 @@ proptest! {
 fn a_run_of_nothing_is_a_report_too() {
     let info = info(common::plan::empty(), f64::NAN);
     let analysis = analysis(&info, vec![]);
-    let text = show(&analysis, &info, Style { color: true, width: 0 });
-    assert!(text.contains("What does durability cost?"));
+    let style = Style { color: true, width: 0 };
+    for text in [show(&analysis, &info, style), show_all(&analysis, &info, style)] {
+        assert!(text.contains("What does durability cost?"));
+    }
 }

@@ -7,7 +7,7 @@ use crate::common::{Gives, Numbers, exported, record};
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use litelab_record::RunInfo;
 use litelab_record::outcome::Flag;
-use litelab_report::{Analysis, Style, analyse, show};
+use litelab_report::{Analysis, Style, analyse, show_all};
 use litelab_stats::{ClaimVerdict, Verdict};
 
 const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { rounds_needed: None };
@@ -38,7 +38,7 @@ fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize
 }
 
 fn wide(info: &RunInfo, analysis: &Analysis) -> String {
-    show(analysis, info, Style { color: false, width: 300 })
+    show_all(analysis, info, Style { color: false, width: 300 })
 }
 
 /// 38 transactions in each trial of both variants, of which `failed` fail.

@@ -6,7 +6,7 @@ use crate::common::plan::{empty, scenario, text, variant};
 use crate::common::{Numbers, record};
 use litelab_model::Plan;
 use litelab_protocol::Dialect;
-use litelab_report::{Style, analyse, show};
+use litelab_report::{Style, analyse, show_all};
 
 /// Titles of the first scenario's table, for two variants whose connections have different settings.
 fn titles(dialects: [Dialect; 2]) -> String {
@@ -25,7 +25,7 @@ fn titles(dialects: [Dialect; 2]) -> String {
             Some(Numbers { settings, ..Numbers::default() }.into())
         },
     );
-    let shown = show(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 400 });
+    let shown = show_all(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 400 });
     shown.lines().find(|line| line.trim_start().starts_with("driver") && line.contains("p50")).unwrap().to_owned()
 }
 

@@ -13,7 +13,7 @@ use litelab_protocol::Dialect;
 use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
 use litelab_report::analysis::{Measured, Noise};
-use litelab_report::{Analysis, Style, analyse, show};
+use litelab_report::{Analysis, Style, analyse, show_all};
 use litelab_stats::{ClaimVerdict, Verdict};
 
 fn run(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
@@ -64,14 +64,14 @@ fn a_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correc
     assert_eq!(scenario.comparisons.iter().map(|c| c.variant).collect::<Vec<_>>(), [1]);
     assert_eq!(scenario.confidence, without.scenarios[0].confidence);
     assert_eq!(scenario.comparisons[0].metrics, without.scenarios[0].comparisons[0].metrics);
-    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    let shown = show_all(&analysis, &info, Style { color: false, width: 200 });
     assert!(shown.contains("profile=p2: 12 of 12 trials failed (invariant)"), "{shown}");
     let row = shown.lines().find(|line| line.trim_start().starts_with("p2 ")).unwrap();
     assert!(!row.contains('~'), "{row}");
     // Without measurements of the baseline there are no comparisons.
     let (info, analysis) = run(&flat(3, 12), |_, variant| if variant == 0 { broken() } else { throughput(1e6) });
     assert_eq!(analysis.scenarios[0].comparisons, []);
-    let shown = show(&analysis, &info, Style { color: false, width: 200 });
+    let shown = show_all(&analysis, &info, Style { color: false, width: 200 });
     assert!(shown.contains("nothing is compared, for all trials of the baseline failed"), "{shown}");
 }
 
@@ -105,7 +105,7 @@ fn p50_decides_where_throughput_does_not_and_it_is_said() {
     assert!(matches!(open.metrics[0].verdict, Verdict::Inconclusive { .. }));
     let decided = open.decided().unwrap();
     assert_eq!((decided.metric.to_string().as_str(), decided.verdict), ("p50", Verdict::Slower));
-    assert!(show(&analysis, &info, Style::PLAIN).contains("▼ slower by p50"));
+    assert!(show_all(&analysis, &info, Style::PLAIN).contains("▼ slower by p50"));
     let clear = &analysis.scenarios[0].comparisons[0];
     assert_eq!(clear.decided().unwrap().metric.to_string(), "throughput");
 }
@@ -126,7 +126,7 @@ fn more_comparisons_ask_for_more_confidence() {
 #[test]
 fn too_few_rounds_have_no_ratio() {
     let (info, analysis) = run(&flat(2, 5), |_, variant| throughput(1e6 * [1.0, 3.0][variant]));
-    let text = show(&analysis, &info, Style::PLAIN);
+    let text = show_all(&analysis, &info, Style::PLAIN);
     assert!(text.contains("needs ≥ 7 rounds") && !text.contains('×'), "{text}");
 }
 
@@ -142,7 +142,7 @@ fn a_twin_that_differs_is_told() {
         let (info, analysis) = run(&plan(), |round, variant| {
             throughput(1e6 * storm(round) * if variant == 2 { twin(round) } else { 1.0 })
         });
-        (analysis.scenarios[0].aa[0].noise, show(&analysis, &info, Style { color: false, width: 300 }))
+        (analysis.scenarios[0].aa[0].noise, show_all(&analysis, &info, Style { color: false, width: 300 }))
     };
     let (quiet, text) = noise(|round| 1.0 + f64::from(round % 2) * 1e-3);
     assert_eq!(quiet, Noise::Quiet);
@@ -196,7 +196,7 @@ fn one_failed_trial_leaves_a_claim_open() {
     assert_eq!(claim.verdict, ClaimVerdict::Inconclusive { rounds_needed: None });
     assert!(matches!(claim.measured, Measured::Ratio(paired) if paired.ratio.n == 7));
     assert!(claim.reason.as_ref().unwrap().starts_with("1 of 8 trials of s/profile=p1 failed"));
-    let text = show(&analysis, &info, Style::PLAIN);
+    let text = show_all(&analysis, &info, Style::PLAIN);
     assert!(text.contains("✘ profile=p1: 1 of 8 trials failed (runner): it [31mdied"), "{text}");
     assert!(!text.contains('\u{1b}'), "what a runner says must not reach the terminal as a command");
 }
@@ -209,7 +209,7 @@ fn a_skipped_variant_is_a_line_with_its_reason_and_no_member_of_the_family() {
         run(&plan, |_, variant| (variant != 2).then(|| throughput(1e6 * [1.0, 2.0][variant])).flatten());
     assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
     assert!((analysis.scenarios[0].confidence - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
-    let text = show(&analysis, &info, Style::PLAIN);
+    let text = show_all(&analysis, &info, Style::PLAIN);
     assert!(text.contains("– 1 variant skipped: runner `go` is not built"), "{text}");
     assert!(text.contains("6 of 6 rounds · 1 of 3 variants skipped · baseline profile=p0"), "{text}");
     assert_eq!(text.matches("not built").count(), 1, "{text}");
@@ -264,7 +264,7 @@ fn a_faster_variant_that_keeps_less_is_said_to_and_is_not_green() {
     };
     let (info, analysis) = run(&flat(2, 8), |_, variant| Some(numbers(variant).into()));
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
-    let text = show(&analysis, &info, Style { color: true, width: 300 });
+    let text = show_all(&analysis, &info, Style { color: true, width: 300 });
     let row = text.lines().find(|line| line.contains("▲ faster")).unwrap();
     assert!(row.contains("▲ faster, D4 → D2 ¹") && !row.contains("\u{1b}[32m"), "{row}");
     assert!(text.contains("gives up the last commits at a power loss (D4 → D2)"), "{text}");

@@ -1,0 +1,348 @@
+//! Answer of one scenario to "Which one should I use?": the best variant of each durability level, what its speed
+//! costs, what went wrong, and what is not decided.
+
+use indexmap::IndexMap;
+use litelab_model::Metric;
+use litelab_model::durability::Durability;
+use litelab_model::metric::{Measure, Quantile, Timing};
+use litelab_record::RunInfo;
+use litelab_stats::{Confidence, Estimate, PairedRatio, Tolerance, Verdict};
+use serde::Serialize;
+
+use super::alert::AlertResult;
+use super::finding::is_worse;
+use super::pair::{MetricComparison, pair, ratio};
+use super::variant::VariantAnalysis;
+use super::{serial, words};
+use crate::document::{driver, sqlite_of};
+use crate::number;
+
+/// Share of the mean below which the slowest worker starves.
+const STARVES: f64 = 0.1;
+/// Share of the mean below which the slowest worker falls behind.
+const BEHIND: f64 = 0.5;
+/// Factor of the longest wait from which a variant with a shorter one is worth a mention.
+const FAR: f64 = 3.0;
+
+/// Answer of one scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// The deciding metric: the first one of the scenario.
+    pub metric: Option<Metric>,
+    /// The best variant of each durability level, the safest level first, an unknown level last.
+    pub levels: Vec<LevelAnswer>,
+    /// What went wrong, the worst first.
+    pub problems: Vec<Problem>,
+    /// What is not decided, if anything.
+    pub undecided: Option<Undecided>,
+    /// Settings, driver, SQLite and durability that all variants share, in words: `durability` → `safe`.
+    pub constant: IndexMap<String, String>,
+}
+
+/// The best variant of one durability level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelAnswer {
+    /// The level; `None` if it is not known.
+    #[serde(serialize_with = "serial::displayed")]
+    pub durability: Option<Durability>,
+    /// Index of the variant with the best median in the deciding metric.
+    pub best: usize,
+    /// Its median.
+    pub estimate: Estimate,
+    /// Variants of the level that are not shown to be worse.
+    pub ties: Vec<usize>,
+    /// Number of variants of the level, the best one included.
+    pub of: usize,
+    /// Ratio to the best variant of the safest level; `None` for that level, and without an interval.
+    #[serde(serialize_with = "serial::ratio_if_any")]
+    pub over_safest: Option<PairedRatio>,
+    /// Whether the variant is shown to be worse than the best one of a safer level, and so no choice.
+    pub dominated: bool,
+    /// Longest wait of a transaction in a trial.
+    pub longest: Option<Estimate>,
+    /// P99.9 of a transaction; `None` if a trial has too few transactions for it.
+    pub p999: Option<Estimate>,
+    /// Whether one of its workers starves.
+    pub starvation: Starvation,
+    /// Share of the mean that its slowest worker commits; `None` with one worker.
+    pub fairness: Option<Estimate>,
+    /// A variant of the level, not slower by more than a half, with a far shorter wait.
+    pub calmer: Option<Calmer>,
+}
+
+/// Distribution of commits between the workers of a role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starvation {
+    /// The slowest worker commits at least half of the mean, or there is only one.
+    #[default]
+    No,
+    /// The slowest worker commits less than half of the mean.
+    Some,
+    /// The slowest worker commits less than a tenth of the mean.
+    Severe,
+}
+
+/// A variant with a far shorter wait than the best one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calmer {
+    /// Index of the variant.
+    pub variant: usize,
+    /// Its longest wait.
+    pub longest: Estimate,
+    /// Its median in the deciding metric.
+    pub estimate: Estimate,
+}
+
+/// Something that went wrong in one or more variants.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Problem {
+    /// Kind of the problem.
+    pub kind: ProblemKind,
+    /// Indices of the variants.
+    pub variants: Vec<usize>,
+    /// Description in one line, with the words of the database where it gave a reason.
+    pub text: String,
+}
+
+/// Kind of a [`Problem`], the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemKind {
+    /// Trials or transactions failed.
+    Failed,
+    /// Transactions did nothing.
+    Empty,
+    /// An offered load or a bound of the study was not kept.
+    Missed,
+    /// Trials were too short to judge.
+    Short,
+    /// The variant was not run.
+    Skipped,
+}
+
+/// Reason for which variants are not compared, or are not told apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Undecided {
+    /// The reason in one sentence without a full stop: `not compared: 4 rounds, 6 needed`.
+    pub text: String,
+    /// Number of rounds of a run that is likely to decide it; `None` if no number worth running does.
+    pub rounds: Option<u32>,
+}
+
+impl Starvation {
+    /// Judges the share of the mean that the slowest worker of a variant commits.
+    #[must_use]
+    pub fn of(variant: &VariantAnalysis) -> Self {
+        match variant.estimate(&Measure::Fairness.into()).map(|share| share.value) {
+            Some(share) if share < STARVES => Self::Severe,
+            Some(share) if share < BEHIND => Self::Some,
+            _ => Self::No,
+        }
+    }
+
+    /// Words for a cell: `no`, `a little`, `YES`.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Some => "a little",
+            Self::Severe => "YES",
+        }
+    }
+}
+
+impl Answer {
+    /// The answer for one durability level.
+    #[must_use]
+    pub fn level(&self, durability: Option<Durability>) -> Option<&LevelAnswer> {
+        self.levels.iter().find(|level| level.durability == durability)
+    }
+}
+
+/// The metric of the longest wait: response time if the scenario shows one, else service time.
+#[must_use]
+pub fn longest(metrics: &[Metric]) -> Metric {
+    let open = metrics.iter().any(|m| matches!(m.measure, Measure::Latency(Timing::Response, _)));
+    tail(open, Quantile::Max)
+}
+
+fn tail(open: bool, quantile: Quantile) -> Metric {
+    Measure::Latency(if open { Timing::Response } else { Timing::Service }, quantile).into()
+}
+
+/// Answers one scenario of which these are the variants, without the twin.
+pub(super) fn answer(
+    metrics: &[Metric],
+    variants: &[&VariantAnalysis],
+    alerts: &[AlertResult],
+    info: &RunInfo,
+    (rounds, tolerance): (u64, Tolerance),
+) -> Answer {
+    let problems = problems(variants, alerts);
+    let constant = constant(variants, info);
+    let Some(metric) = metrics.first() else { return Answer { problems, constant, ..Answer::default() } };
+    let judged = |variant: &&&VariantAnalysis| variant.estimate(metric).is_some() && variant.too_few(metric).is_none();
+    let mut ranked: Vec<&VariantAnalysis> = variants.iter().filter(judged).copied().collect();
+    let value = |variant: &VariantAnalysis| variant.estimate(metric).map_or(f64::NAN, |estimate| estimate.value);
+    ranked.sort_by(|a, b| match metric.measure.more_is_better() {
+        true => value(b).total_cmp(&value(a)),
+        false => value(a).total_cmp(&value(b)),
+    });
+    let mut kept: Vec<Option<Durability>> = ranked.iter().map(|variant| variant.durability).collect();
+    kept.sort_by(|a, b| b.cmp(a));
+    kept.dedup();
+    let mut open = Vec::new();
+    let mut levels: Vec<LevelAnswer> = Vec::new();
+    for durability in &kept {
+        let of: Vec<&VariantAnalysis> = ranked.iter().filter(|v| v.durability == *durability).copied().collect();
+        let Some((best, others)) = of.split_first() else { continue };
+        let compared = compare(best, others, metric, tolerance);
+        let tied = compared.iter().zip(others).filter(|(cell, variant)| !is_worse(cell, variant, best));
+        let ties = tied.map(|(_, variant)| variant.index).collect();
+        let safer: Vec<&VariantAnalysis> =
+            levels.iter().filter_map(|level| variants.iter().find(|v| v.index == level.best)).copied().collect();
+        let confidence = Confidence::P95.shared_by(kept.len().saturating_sub(1).max(1)).unwrap_or_default();
+        let over_safest = safer.first().and_then(|safest| ratio(best, safest, metric, confidence).ok());
+        let dominated = safer.iter().any(|of| is_worse(&pair(best, of, metric, confidence, tolerance), best, of));
+        if let Some(level) = level(best, others, metrics, ties) {
+            let over_safest = over_safest.filter(|paired| paired.ratio.interval().is_some());
+            levels.push(LevelAnswer { over_safest, dominated, ..level });
+        }
+        open.push((*best, compared));
+    }
+    let undecided = undecided(&open, ranked.len(), variants.len(), rounds);
+    Answer { metric: Some(metric.clone()), levels, problems, undecided, constant }
+}
+
+/// Comparisons of the others with the best one, at a confidence level that they share.
+fn compare(
+    best: &VariantAnalysis,
+    others: &[&VariantAnalysis],
+    metric: &Metric,
+    tolerance: Tolerance,
+) -> Vec<MetricComparison> {
+    let confidence = Confidence::P95.shared_by(others.len().max(1)).unwrap_or_default();
+    others.iter().map(|variant| pair(variant, best, metric, confidence, tolerance)).collect()
+}
+
+fn level(
+    best: &VariantAnalysis,
+    others: &[&VariantAnalysis],
+    metrics: &[Metric],
+    ties: Vec<usize>,
+) -> Option<LevelAnswer> {
+    let metric = metrics.first()?;
+    let longest = longest(metrics);
+    let p999 = tail(longest.measure == tail(true, Quantile::Max).measure, Quantile::P999);
+    let estimate = *best.estimate(metric)?;
+    // At most half of the speed is given up for it: a variant far slower is another choice, not a remedy.
+    let near = |variant: &&&VariantAnalysis| {
+        let ratio = variant.estimate(metric).map_or(f64::NAN, |e| e.value) / estimate.value;
+        (0.5..=2.0).contains(&ratio)
+    };
+    let shorter = |variant: &&VariantAnalysis| {
+        let (wait, own) = (variant.estimate(&longest)?, best.estimate(&longest)?);
+        let calmer = Calmer { variant: variant.index, longest: *wait, estimate: *variant.estimate(metric)? };
+        (wait.value * FAR < own.value && wait.high()? < own.low()?).then_some(calmer)
+    };
+    let fair = |variant: &&&VariantAnalysis| Starvation::of(variant) != Starvation::Severe;
+    Some(LevelAnswer {
+        durability: best.durability,
+        best: best.index,
+        estimate,
+        ties,
+        of: others.len() + 1,
+        over_safest: None,
+        dominated: false,
+        longest: best.estimate(&longest).copied(),
+        p999: best.estimate(&p999).filter(|_| best.too_few(&p999).is_none()).copied(),
+        starvation: Starvation::of(best),
+        fairness: best.estimate(&Measure::Fairness.into()).copied(),
+        calmer: others.iter().filter(near).filter(fair).find_map(shorter),
+    })
+}
+
+fn undecided(
+    compared: &[(&VariantAnalysis, Vec<MetricComparison>)],
+    judged: usize,
+    variants: usize,
+    rounds: u64,
+) -> Option<Undecided> {
+    if judged < 2 {
+        let text = if judged == 0 { "nothing was measured" } else { "nothing is compared: one variant was measured" };
+        return (variants > 1).then(|| Undecided { text: text.into(), rounds: None });
+    }
+    let cells = || compared.iter().flat_map(|(_, cells)| cells);
+    let needs = cells().filter_map(|cell| cell.ratio.as_ref().ok()?.ratio.needs()).max();
+    if let Some(needs) = needs {
+        let text = format!("not compared: {}, {needs} needed", number::counted(rounds, "round"));
+        return Some(Undecided { text, rounds: u32::try_from(needs).ok() });
+    }
+    let open = |cell: &&MetricComparison| matches!(cell.verdict, Verdict::Inconclusive { .. }) && cell.ratio.is_ok();
+    let levels = compared.iter().filter(|(_, cells)| cells.iter().any(|cell| open(&cell)));
+    let of: Vec<&str> = levels.map(|(best, _)| best.words.as_str()).collect();
+    if of.is_empty() {
+        return None;
+    }
+    let count = cells().filter(open).count() as u64;
+    let more = cells().filter_map(|cell| match cell.verdict {
+        Verdict::Inconclusive { rounds_needed } => rounds_needed,
+        _ => None,
+    });
+    let total = more.max().map(|more| u32::try_from(rounds).unwrap_or(u32::MAX).saturating_add(more));
+    let after = match total {
+        Some(total) => format!("about {total} rounds would tell, {rounds} were run"),
+        None => "more rounds would hardly tell".into(),
+    };
+    let text = format!("{} not told apart from {}: {after}", number::counted(count, "variant"), of.join(" and "));
+    Some(Undecided { text, rounds: total })
+}
+
+fn problems(variants: &[&VariantAnalysis], alerts: &[AlertResult]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut add = |kind: ProblemKind, variant: usize, text: String| {
+        // The same reason with other figures is one problem.
+        let same = |known: &&mut Problem| known.kind == kind && super::alike(&known.text) == super::alike(&text);
+        match problems.iter_mut().find(same) {
+            Some(known) => known.variants.push(variant),
+            None => problems.push(Problem { kind, variants: vec![variant], text }),
+        }
+    };
+    for variant in variants {
+        for failure in &variant.failures {
+            let of = number::counted(variant.measured + variant.failed(), "trial");
+            add(
+                ProblemKind::Failed,
+                variant.index,
+                format!("{} of {of} failed: {}", failure.rounds.len(), failure.reason),
+            );
+        }
+        variant.problems.iter().for_each(|(kind, text)| add(*kind, variant.index, text.clone()));
+        if let Some(reason) = &variant.skipped {
+            add(ProblemKind::Skipped, variant.index, format!("skipped: {reason}"));
+        }
+    }
+    for alert in alerts {
+        alert.fired.iter().for_each(|fired| add(ProblemKind::Missed, fired.variant, alert.condition()));
+    }
+    problems.sort_by_key(|problem| problem.kind);
+    problems
+}
+
+/// What all measured variants share.
+fn constant(variants: &[&VariantAnalysis], info: &RunInfo) -> IndexMap<String, String> {
+    let measured = || variants.iter().filter(|variant| variant.measured > 0);
+    let shared = |of: &dyn Fn(&VariantAnalysis) -> Option<String>| {
+        let mut values = measured().map(|variant| of(variant));
+        let first = values.next()??;
+        values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+    };
+    let constants = [
+        ("settings", shared(&|v| Some(words::value("profile", &litelab_model::Scalar::Text(v.profile.clone()))))),
+        ("durability", shared(&|v| v.durability.map(|level| level.words().to_owned()))),
+        ("driver", shared(&|v| driver(info, &v.driver).map(|driver| driver.name.clone()))),
+        ("SQLite", shared(&|v| sqlite_of(info, &v.driver))),
+    ];
+    constants.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}

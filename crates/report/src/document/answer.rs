@@ -1,0 +1,153 @@
+//! Sentences of an answer: what went wrong, one line for each durability level, what is not decided.
+
+use litelab_model::Metric;
+use litelab_model::durability::Durability;
+use litelab_model::metric::{Measure, Unit};
+use litelab_stats::Estimate;
+
+use crate::analysis::{Analysis, LevelAnswer, Problem, ProblemKind, ScenarioAnalysis, Starvation, Undecided};
+use crate::number;
+use crate::style::Tone;
+
+/// Number of variants that a sentence names.
+const NAMED: usize = 3;
+
+/// A line of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentence {
+    /// Mark that repeats the tone: `✘`, `►`, `?`.
+    pub mark: &'static str,
+    /// Tone of the mark.
+    pub tone: Tone,
+    /// Text of the line.
+    pub text: String,
+}
+
+impl Sentence {
+    fn new(mark: &'static str, tone: Tone, text: String) -> Self {
+        Self { mark, tone, text }
+    }
+}
+
+/// Durability level in words; `durability not known` without one.
+#[must_use]
+pub fn level_words(level: Option<Durability>) -> &'static str {
+    level.map_or("durability not known", Durability::words)
+}
+
+/// Tone of a durability level: good if nothing is lost, bad if the file may be corrupt.
+#[must_use]
+pub fn level_tone(level: Option<Durability>) -> Tone {
+    match level {
+        Some(Durability::D4) => Tone::Good,
+        Some(Durability::D3 | Durability::D2) | None => Tone::Warn,
+        Some(Durability::D1 | Durability::D0) => Tone::Bad,
+        Some(Durability::Volatile) => Tone::Dim,
+    }
+}
+
+/// Value of a metric with its noun: `5.97k commits/s ±21 %`, `p50 1.34 ms ±4.5 %`.
+#[must_use]
+pub fn amount(estimate: &Estimate, metric: &Metric) -> String {
+    let text = number::brief(estimate, metric.unit());
+    match metric.measure {
+        Measure::Throughput => {
+            text.replacen("/s", &format!(" {}/s", metric.transaction.as_deref().unwrap_or("commits")), 1)
+        }
+        Measure::RowsPerSecond => text.replacen("/s", " rows/s", 1),
+        _ => format!("{metric} {text}"),
+    }
+}
+
+/// All lines of a scenario's answer: what went wrong, the levels, what is not decided.
+#[must_use]
+pub fn sentences(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence> {
+    let answer = &scenario.answer;
+    let mut lines: Vec<Sentence> = answer.problems.iter().map(|of| problem(of, analysis)).collect();
+    lines.extend(levels(scenario, analysis));
+    lines.extend(answer.undecided.as_ref().map(undecided));
+    lines
+}
+
+/// The line of what is not decided.
+#[must_use]
+pub fn undecided(of: &Undecided) -> Sentence {
+    Sentence::new("~", Tone::Warn, of.text.clone())
+}
+
+/// Formats as `WAL FULL and 2 others: 3 of 9 trials failed: disk I/O error`.
+#[must_use]
+pub fn problem(problem: &Problem, analysis: &Analysis) -> Sentence {
+    let (mark, tone) = match problem.kind {
+        ProblemKind::Failed | ProblemKind::Empty => ("✘", Tone::Bad),
+        ProblemKind::Missed | ProblemKind::Short => ("!", Tone::Warn),
+        ProblemKind::Skipped => ("–", Tone::Warn),
+    };
+    let first = problem.variants.first().map_or("?", |index| name(*index, analysis));
+    let others = match problem.variants.len() {
+        0 | 1 => String::new(),
+        2 => " and 1 other".into(),
+        n => format!(" and {} others", n - 1),
+    };
+    Sentence::new(mark, tone, format!("{first}{others}: {}", problem.text))
+}
+
+/// One line for each durability level of which the best variant is worth a choice.
+#[must_use]
+pub fn levels(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence> {
+    let levels = &scenario.answer.levels;
+    let Some((metric, safest)) = scenario.answer.metric.as_ref().zip(levels.first()) else { return Vec::new() };
+    let choices = levels.iter().filter(|level| !level.dominated);
+    let mut lines: Vec<Sentence> = choices.map(|level| line(level, safest, metric, analysis)).collect();
+    let dominated: Vec<&str> = levels.iter().filter(|l| l.dominated).map(|l| name(l.best, analysis)).collect();
+    if !dominated.is_empty() {
+        lines.push(Sentence::new("▼", Tone::Warn, format!("less safe and slower: {}", dominated.join(", "))));
+    }
+    lines
+}
+
+fn line(level: &LevelAnswer, safest: &LevelAnswer, metric: &Metric, analysis: &Analysis) -> Sentence {
+    let price = level.durability.map_or("what is known about its durability", Durability::price);
+    let ratio = level.over_safest.as_ref().and_then(|paired| number::ratio(&paired.ratio));
+    let begin = match ratio {
+        _ if level.durability == safest.durability => level_words(level.durability).to_owned(),
+        Some(ratio) if metric.measure.more_is_better() => format!("giving up {price} buys {ratio}"),
+        Some(ratio) => format!("giving up {price}: {ratio} the {metric}"),
+        None => level_words(level.durability).to_owned(),
+    };
+    let mut text = format!("{begin}: {}, {}", name(level.best, analysis), amount(&level.estimate, metric));
+    if let Some(longest) = &level.longest {
+        text.push_str(&format!(", longest wait {}", number::value(longest.value, Unit::Nanos)));
+    }
+    if let Some(ties) = ties(level, analysis) {
+        text.push_str(&format!("; {ties}"));
+    }
+    if let (true, Some(share)) = (level.starvation != Starvation::No, &level.fairness) {
+        let share = number::percent((share.value * 100.0).round() / 100.0);
+        text.push_str(&format!("; but its slowest worker gets {share} of the mean"));
+    }
+    if let Some(calmer) = &level.calmer {
+        let wait = number::value(calmer.longest.value, Unit::Nanos);
+        let (name, amount) = (name(calmer.variant, analysis), number::value(calmer.estimate.value, metric.unit()));
+        text.push_str(&format!("; {name} waits at most {wait}, at {amount}"));
+    }
+    Sentence::new("►", level_tone(level.durability), text)
+}
+
+/// Formats as `not told apart from app lock, one connection and 2 more`.
+fn ties(level: &LevelAnswer, analysis: &Analysis) -> Option<String> {
+    // Without enough rounds nothing is told apart from anything, which the line on what is undecided reports.
+    if level.ties.is_empty() {
+        return None;
+    }
+    let named: Vec<&str> = level.ties.iter().take(NAMED).map(|index| name(*index, analysis)).collect();
+    let more = match level.ties.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    Some(format!("not told apart from {}{more}", named.join(", ")))
+}
+
+fn name(index: usize, analysis: &Analysis) -> &str {
+    analysis.variants.get(index).map_or("?", |variant| variant.words.as_str())
+}
