@@ -1,7 +1,8 @@
 //! Absolute chart of a scenario: a bar with its interval for each variant, by durability level and then by value.
 
 use litelab_model::durability::Durability;
-use litelab_model::metric::{Measure, Quantile, Timing, Unit};
+use litelab_model::metric::{Measure, Metric, Quantile, Timing, Unit};
+use litelab_stats::Estimate;
 use maud::{Markup, PreEscaped, html};
 
 use super::figure::Source;
@@ -15,6 +16,13 @@ const MOST: usize = 30;
 const WIDTH: f64 = 1000.0;
 /// Ratio of the largest to the smallest value above which the axis is logarithmic.
 const FAR: f64 = 200.0;
+/// Factor of a value up to which its interval extends the axis.
+const WIDE: f64 = 1.3;
+
+/// Name of a metric as a title: `rows per second`.
+pub(super) fn title(metric: &Metric) -> String {
+    metric.to_string().replace('_', " ")
+}
 
 /// CSS class of a durability level.
 pub(super) fn class(level: Option<Durability>) -> String {
@@ -45,33 +53,35 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
         .map(|level| (level, ranked.iter().filter(|v| v.durability == level).take(most).copied().collect()))
         .collect();
     let on_axis = source.on_axis().filter_map(|variant| variant.estimate(metric));
-    let axis = Axis::over(on_axis.map(|estimate| estimate.value).collect(), metric.unit())?;
+    // An interval that reaches far beyond its value ends at the border.
+    let end = |estimate: &Estimate| estimate.interval().map_or(estimate.value, |i| i.high()).min(estimate.value * WIDE);
+    let axis = Axis::over(on_axis.flat_map(|estimate| [estimate.value, end(estimate)]).collect(), metric.unit())?;
     let longest = longest(&scenario.metrics);
     let timing = if matches!(longest.measure, Measure::Latency(Timing::Response, _)) { Timing::Response } else { Timing::Service };
-    let p999 = Measure::Latency(timing, Quantile::P999).into();
+    // The highest quantile for which most trials have transactions enough.
+    let known = |tail: &Tail| 2 * ranked.iter().filter(|v| time(v, &tail.1) != number::NONE).count() >= ranked.len();
+    let quantiles = [("1 in 1,000 takes", Quantile::P999), ("1 in 100 takes", Quantile::P99)];
+    let tails = quantiles.map(|(name, quantile)| (name, Metric::from(Measure::Latency(timing, quantile))));
+    let tail = tails.into_iter().find(known).filter(|(_, tail)| tail != metric);
     let starves = ranked.iter().any(|variant| Starvation::of(variant) != Starvation::No);
     let shown: usize = groups.iter().map(|(_, variants)| variants.len()).sum();
-    let time = |variant: &VariantAnalysis, metric: &litelab_model::Metric| {
-        let known = variant.estimate(metric).filter(|_| variant.too_few(metric).is_none());
-        known.map_or_else(|| number::NONE.into(), |estimate| number::value(estimate.value, Unit::Nanos))
-    };
-    let columns = 5 + usize::from(starves);
+    let columns = 4 + usize::from(tail.is_some()) + usize::from(starves);
     Some(html! {
         div.scroll role="region" tabindex="0" aria-labelledby=(id) {
             table.bars {
                 caption id=(id) {
-                    b { (metric) } ": median of " (number::counted(scenario.done, "round")) " and its 95 % interval, by what a crash or a power loss can do"
+                    b { (title(metric)) } ": median of " (number::counted(scenario.done, "round")) " and its 95 % interval, by what a crash or a power loss can do"
                     @if shown < ranked.len() { "; the best " (shown) " of " (ranked.len()) " variants, all are in the table" }
                 }
                 thead {
                     tr {
                         th scope="col" { "variant" }
-                        th.n scope="col" { (metric) }
+                        th.n scope="col" { (title(metric)) }
                         th.axis scope="col" {
                             span.unseen { "bar" }
                             span.ticks aria-hidden="true" { @for tick in axis.labels() { span { (tick) } } }
                         }
-                        th.n scope="col" { "1 in 1,000 takes" }
+                        @if let Some((name, _)) = &tail { th.n scope="col" { (name) } }
                         th.n scope="col" { "longest wait" }
                         @if starves { th.n scope="col" { "starved?" } }
                     }
@@ -89,9 +99,9 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
                                 th scope="row" { a href={ "#" (source.anchor(variant)) } { (variant.words) } }
                                 td.n { @if let Some(estimate) = variant.estimate(metric) { (number::brief(estimate, metric.unit())) } }
                                 td { @if let Some(estimate) = variant.estimate(metric) { (axis.bar(estimate)) } }
-                                td.n { (time(variant, &p999)) }
-                                td.n { (time(variant, &longest)) }
-                                @if starves { td.n { (Starvation::of(variant).words()) } }
+                                @if let Some((name, tail)) = &tail { td.n data-head=(name) { (time(variant, tail)) } }
+                                td.n data-head="longest wait" { (time(variant, &longest)) }
+                                @if starves { td.n data-head="starved?" { (Starvation::of(variant).words()) } }
                             }
                         }
                     }
@@ -99,6 +109,14 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
             }
         }
     })
+}
+
+/// Title of a column of latencies, and its metric.
+type Tail = (&'static str, Metric);
+
+fn time(variant: &VariantAnalysis, metric: &Metric) -> String {
+    let known = variant.estimate(metric).filter(|_| variant.too_few(metric).is_none());
+    known.map_or_else(|| number::NONE.into(), |estimate| number::value(estimate.value, Unit::Nanos))
 }
 
 /// Axis from 0 in steps, or from one power of ten to another in decades.
@@ -143,7 +161,7 @@ impl Axis {
     }
 
     /// A bar with a line for the interval; on a logarithmic axis, which has no 0, a dot.
-    fn bar(&self, estimate: &litelab_stats::Estimate) -> Markup {
+    fn bar(&self, estimate: &Estimate) -> Markup {
         let at = self.place(estimate.value);
         let interval = estimate.interval().map(|i| format!("M{} 9H{}", self.place(i.low()), self.place(i.high())));
         let mark = if self.logarithmic { format!("M{} 9h0", at.clamp(6.0, WIDTH - 6.0)) } else { format!("M0 2H{at}V16H0z") };

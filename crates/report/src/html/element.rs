@@ -63,6 +63,7 @@ pub(super) type RowOf = (String, String);
 pub(super) fn table(table: &Table, place: IdScope<'_>, name: &str, rows: &[RowOf]) -> Markup {
     let id = format!("{}-{name}", place.id);
     let side = |align: Align| (align == Align::Right).then_some("n");
+    let row_of = |number: usize| rows.get(number).filter(|_| rows.len() == table.rows.len());
     // Short cells are easier to read on one line; the region scrolls.
     let short = table.rows.iter().flatten().all(|cell| cell.text.chars().count() <= ONE_LINE);
     html! {
@@ -72,11 +73,11 @@ pub(super) fn table(table: &Table, place: IdScope<'_>, name: &str, rows: &[RowOf
                 thead { tr { @for column in &table.columns { th scope="col" class=[side(column.align)] { (clean(&column.title)) } } } }
                 tbody {
                     @for (number, row) in table.rows.iter().enumerate() {
-                        tr class=[rows.get(number).map(|(class, _)| class)] {
+                        tr class=[row_of(number).map(|(class, _)| class)] {
                             @for (at, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
                                 @if at < table.keys {
                                     th scope="row" class=[tone(cell.tone)] {
-                                        @match rows.get(number).filter(|_| at == 0) {
+                                        @match row_of(number).filter(|_| at == 0) {
                                             Some((_, anchor)) => { a href={ "#" (anchor) } { (words(cell)) } (notes(cell, place)) },
                                             None => { (words(cell)) (notes(cell, place)) },
                                         }
@@ -144,7 +145,7 @@ pub(super) fn marked(lines: &[Marked], place: IdScope<'_>) -> Markup {
 }
 
 /// Renders a line with the text between backticks as code.
-fn rich(text: &str) -> Markup {
+pub(super) fn rich(text: &str) -> Markup {
     let text = line(text);
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {

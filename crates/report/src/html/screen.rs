@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::element::rich;
 use super::{bars, line};
 use crate::analysis::{Analysis, LevelAnswer, ScenarioAnalysis};
 use crate::document::answer::{self, level_words};
@@ -14,7 +15,7 @@ const MOST: usize = 4;
 
 /// A headline: a few words before it, the answer, and a sentence.
 struct Card {
-    about: Markup,
+    about: Option<Markup>,
     head: String,
     text: String,
 }
@@ -60,11 +61,18 @@ pub(super) fn cards(analysis: &Analysis) -> Markup {
             h2.unseen #answer-h { "Answer" }
             ul.cards {
                 @for card in &cards {
-                    li { p.about { (card.about) } @if !card.head.is_empty() { p.head { (card.head) } } p { (line(&card.text)) } }
+                    li {
+                        @if let Some(about) = &card.about { p.about { (about) } }
+                        @if !card.head.is_empty() { p.head { (card.head) } }
+                        p { (rich(&card.text)) }
+                    }
                 }
             }
-            @if findings.len() > MOST {
-                ul.findings { @for finding in &findings[MOST..] { li { (line(finding)) } } }
+            @if findings.iter().any(|finding| first_sentence(finding) != *finding) || findings.len() > MOST {
+                details.findings {
+                    summary { h3 { "All findings in full" } }
+                    ul { @for finding in findings { li { (rich(finding)) } } }
+                }
             }
         }
     }
@@ -72,9 +80,15 @@ pub(super) fn cards(analysis: &Analysis) -> Markup {
 
 /// A finding with its first quantity as the headline.
 fn of_finding(finding: &str) -> Card {
-    let text = clean(finding);
-    let head = quantity(&text).unwrap_or_default();
-    Card { about: html! { "Finding" }, head, text }
+    let text = first_sentence(finding).to_owned();
+    Card { about: None, head: quantity(&clean(&text)).unwrap_or_default(), text }
+}
+
+/// A text up to the first end of a sentence.
+fn first_sentence(text: &str) -> &str {
+    let starts = |rest: &str| rest.starts_with(|c: char| c.is_uppercase() || c == '`');
+    let end = text.match_indices(". ").find(|(at, _)| starts(&text[at + 2..]));
+    end.map_or(text, |(at, _)| &text[..=at])
 }
 
 /// The first number of a sentence with its unit: `6.54k/s`, `10.1×`, `0.77 ms`.
@@ -113,7 +127,7 @@ fn generated(analysis: &Analysis) -> Vec<Card> {
         let variant = analysis.variants.get(level.best);
         let scenario = variant.and_then(|variant| analysis.scenarios.get(variant.scenario));
         cards.push(Card {
-            about: html! { "Longest wait of a best choice" },
+            about: Some(html! { "Longest wait of a best choice" }),
             head: number::value(wait.value, Unit::Nanos),
             text: format!(
                 "{}{}: a transaction of a trial waited so long.",
@@ -125,7 +139,7 @@ fn generated(analysis: &Analysis) -> Vec<Card> {
     let open: Vec<_> = analysis.scenarios.iter().filter(|scenario| scenario.answer.undecided.is_some()).collect();
     cards.push(match open.first().and_then(|scenario| Some((scenario, scenario.answer.undecided.as_ref()?))) {
         Some((scenario, undecided)) => Card {
-            about: html! { "Not decided" },
+            about: Some(html! { "Not decided" }),
             head: match analysis.scenarios.len() {
                 1 => "open".into(),
                 all => format!("{} of {all}", open.len()),
@@ -133,7 +147,7 @@ fn generated(analysis: &Analysis) -> Vec<Card> {
             text: format!("{}{}.", if named { format!("{}: ", scenario.name) } else { String::new() }, undecided.text),
         },
         None => Card {
-            about: html! { "Not decided" },
+            about: Some(html! { "Not decided" }),
             head: "nothing".into(),
             text: "Every comparison that the answers rest on is decided.".into(),
         },
@@ -158,7 +172,7 @@ fn of_level(level: &LevelAnswer, scenario: &ScenarioAnalysis, analysis: &Analysi
     }
     text.push('.');
     let about = html! { @if named { (clean(&scenario.name)) " " } (bars::tag(level.durability)) };
-    Card { about, head: number::value(level.estimate.value, unit), text }
+    Card { about: Some(about), head: number::value(level.estimate.value, unit), text }
 }
 
 #[cfg(test)]

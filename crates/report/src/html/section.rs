@@ -5,14 +5,15 @@ use maud::{Markup, PreEscaped, html};
 use super::element::{self, IdScope, RowOf};
 use super::figure::{self, Figure, Source};
 use super::{bars, line, variants};
-use crate::document::{self, Element, Part, Table, answer, clean};
+use crate::analysis::VariantAnalysis;
+use crate::document::{self, Cell, Column, Element, Part, Table, answer, clean};
 
 /// Groups of a table's columns that the page shows: values, and ratios to the baseline. Settings have a table of their
 /// own.
 const VALUES: u8 = 1;
 const RATIOS: u8 = 2;
 /// Width in characters above which a table is divided. A printed page has room for it.
-const WIDE: usize = 110;
+const WIDE: usize = 140;
 
 /// Section of a scenario in a page.
 pub(super) struct Section {
@@ -39,10 +40,7 @@ impl Section {
                 h2 id={ (id) "-h" } { (heading(source)) }
                 (answer(source))
                 (absolute(source, &id))
-                (tables(source, place))
-                @if !open.is_empty() {
-                    div.figures { @for (at, figure) in open { (picture(&id, &(at + 1).to_string(), figure, source)) } }
-                }
+                (tables(source, place, html! { @for (at, figure) in open { (picture(&id, &(at + 1).to_string(), figure, source)) } }))
                 @if !over_time.is_empty() {
                     details {
                         summary { h3 { "Over the time of a trial" } }
@@ -64,7 +62,9 @@ pub(super) fn heading(source: Source<'_>) -> Markup {
 /// The conclusion: one sentence for each durability level, and what is not decided.
 pub(super) fn answer(source: Source<'_>) -> Markup {
     let levels = answer::levels(source.scenario, source.analysis);
-    let constant = source.scenario.answer.constant.values().map(|value| clean(value)).collect::<Vec<_>>().join(" · ");
+    let constant = source.scenario.answer.constant.iter();
+    let constant = constant.map(|(name, value)| clean(&if name == "SQLite" { format!("SQLite {value}") } else { value.clone() }));
+    let constant = constant.collect::<Vec<_>>().join(" · ");
     html! {
         @if !constant.is_empty() { p.dim { (constant) } }
         ul.answer {
@@ -89,37 +89,64 @@ pub(super) fn absolute(source: Source<'_>, id: &str) -> Markup {
     }
 }
 
-/// The elements of the scenario's document: tables divided into values and ratios, notes, and what else was found.
-fn tables(source: Source<'_>, place: IdScope<'_>) -> Markup {
+/// The elements of the scenario's document with further charts beside them: tables divided into values and ratios, notes,
+/// and what else was found.
+fn tables(source: Source<'_>, place: IdScope<'_>, figures: Markup) -> Markup {
     let document = document::of_part(&Part::Scenario(source.scenario), source.analysis, source.info);
     // The section has its own heading.
     let elements = document.elements.split_first().map_or(&[][..], |(_, rest)| rest);
     let main = elements.iter().position(|element| matches!(element, Element::Table(_)));
     let Some((at, Element::Table(table))) = main.and_then(|at| Some((at, elements.get(at)?))) else {
-        return element::all(elements, place);
+        return html! { (element::all(elements, place)) div.flow { (figures) } };
     };
     let variants = source.scenario.variants.iter().filter_map(|index| source.analysis.variants.get(*index));
-    let variants = variants.filter(|variant| variant.skipped.is_none());
-    let rows: Vec<RowOf> = variants.map(|variant| (source.class(variant), source.anchor(variant))).collect();
-    let rows = if rows.len() == table.rows.len() { rows } else { Vec::new() };
-    let parts = |group: u8| parts(table, group);
+    let variants: Vec<&VariantAnalysis> = variants.filter(|variant| variant.skipped.is_none()).collect();
+    let rows: Vec<RowOf> = variants.iter().map(|variant| (source.class(variant), source.anchor(variant))).collect();
+    let names: Vec<Cell> = variants.iter().map(|variant| Cell::plain(variant.words.as_str())).collect();
+    let (first, more) = parts(table, VALUES, None).into_iter().next().map_or((None, Vec::new()), |first| {
+        let further = parts(table, VALUES, Some((&names, first.columns.len() - first.keys)));
+        (Some(first), further)
+    });
+    let ratios = parts(table, RATIOS, Some((&names, 0)));
+    let table = |part: &Table, name: String| element::table(part, place, &name, &rows);
     html! {
         (element::all(&elements[..at], place))
-        @for (number, part) in parts(VALUES).iter().enumerate() { (element::table(part, place, &format!("values-{}", number + 1), &rows)) }
-        @for (number, part) in parts(RATIOS).iter().enumerate() {
-            @if number == 0 { h3 { "Ratios to the baseline" } }
-            (element::table(part, place, &format!("ratios-{}", number + 1), &rows))
+        div.flow {
+            @if let Some(first) = &first { (table(first, "values".into())) }
+            @if !ratios.is_empty() {
+                div {
+                    h3 { "Ratios to the baseline" }
+                    @for (number, part) in ratios.iter().enumerate() { (table(part, format!("ratios-{}", number + 1))) }
+                }
+            }
+            (figures)
         }
         (element::all(&elements[at + 1..], place))
+        @if !more.is_empty() {
+            details {
+                summary { h3 { "More measurements" } }
+                @for (number, part) in more.iter().enumerate() { (table(part, format!("values-{}", number + 2))) }
+            }
+        }
     }
 }
 
-/// The table with the columns of one group, divided where it is wider than [`WIDE`].
-fn parts(table: &Table, group: u8) -> Vec<Table> {
+/// The table with the columns of one group, divided where it is wider than [`WIDE`]. With `names`, these columns after the
+/// first few, and the names of the variants in place of its key columns.
+fn parts(table: &Table, group: u8, names: Option<(&[Cell], usize)>) -> Vec<Table> {
+    let keyed = names.filter(|(names, _)| names.len() == table.rows.len()).map(|(names, _)| {
+        let row = |(row, name): (&Vec<Cell>, &Cell)| [std::slice::from_ref(name), &row[table.keys..]].concat();
+        Table {
+            keys: 1,
+            columns: [&[Column::left("variant", 0)], &table.columns[table.keys..]].concat(),
+            rows: table.rows.iter().zip(names).map(row).collect(),
+        }
+    });
+    let table = keyed.as_ref().unwrap_or(table);
     let keys: usize = (0..table.keys).map(|at| table.width_of(at) + document::GAP).sum();
     let mut parts: Vec<(usize, Vec<usize>)> = Vec::new();
     let columns = table.columns.iter().enumerate().skip(table.keys).filter(|(_, column)| column.group == group);
-    for (at, _) in columns {
+    for (at, _) in columns.skip(names.map_or(0, |(_, skipped)| skipped)) {
         let width = table.width_of(at) + document::GAP;
         match parts.last_mut().filter(|(sum, _)| sum + width <= WIDE) {
             Some((sum, part)) => {

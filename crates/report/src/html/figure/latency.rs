@@ -24,7 +24,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 
 fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let (timing, transaction) = latency;
-    let shown = source.scenario.leading(source.analysis, MOST);
+    let shown = source.chosen(MOST);
     let known = shown.iter().filter_map(|variant| Some((*variant, source.evidence.latency(variant.index, latency)?)));
     let known: Vec<_> = known.collect();
     let least = known.iter().map(|(_, all)| all.total()).min()?;
@@ -33,7 +33,7 @@ fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let note = format!(
         "{}All rounds pooled, {} or more in each curve; the last point is the longest, and no other is drawn that fewer \
          than ten lie beyond.",
-        left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
+        left_out(shown.len(), source.measured().count(), "the best of each durability level, the baseline, and the next by the first metric"),
         number::counted(least, noun(*timing)),
     );
     let title = format!("{}: {what}{of} by percentile", source.scenario.name);

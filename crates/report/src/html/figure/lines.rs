@@ -8,6 +8,7 @@ use super::{Figure, Source};
 use crate::analysis::{VariantAnalysis, longest, words};
 use crate::chart::{Axis, Entry, Kind, Mark, Panel, Reading, Sample, Xy, mark, say};
 use crate::document::answer::level_words;
+use crate::html::bars::title;
 use crate::number;
 
 /// Largest number of curves that remain distinguishable.
@@ -115,9 +116,9 @@ fn figure(source: Source<'_>, dimension: &str, metric: &Metric, groups: &[Group]
     };
     let curves: Vec<Curve> = groups.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect();
     let on_axis: Vec<Reading> = source.on_axis().filter_map(|v| v.estimate(metric)).map(Reading::from).collect();
-    let what = if *metric == longest(&source.scenario.metrics) { "longest wait of a trial" } else { "" };
+    let is_longest = *metric == longest(&source.scenario.metrics);
+    let what = if is_longest { "longest wait of a trial".to_owned() } else { title(metric) };
     let dimension = words::dimension(dimension);
-    let what = if what.is_empty() { metric.to_string() } else { what.to_owned() };
     let chart = Xy {
         title: format!("{}: {what} by {dimension}", source.scenario.name),
         ..chart(&dimension, &what, metric.unit(), &curves, &on_axis)

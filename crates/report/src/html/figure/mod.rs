@@ -57,6 +57,19 @@ impl<'a> Source<'a> {
         self.measured().chain(self.beside.into_iter().flat_map(|(scenario, analysis)| measured(scenario, analysis)))
     }
 
+    /// At most `most` measured variants: the best of each durability level, the baseline, and the next best.
+    fn chosen(&self, most: usize) -> Vec<&'a VariantAnalysis> {
+        let best = self.scenario.answer.levels.iter().filter_map(|level| self.analysis.variants.get(level.best));
+        let mut chosen: Vec<&VariantAnalysis> = Vec::new();
+        for variant in best.chain(self.scenario.leading(self.analysis, most)) {
+            if !chosen.iter().any(|other| other.index == variant.index) {
+                chosen.push(variant);
+            }
+        }
+        chosen.truncate(most);
+        chosen
+    }
+
     /// CSS classes by which the page's script finds all marks of a variant. Variants of two runs with the same label
     /// have the same classes.
     pub(super) fn class(&self, variant: &VariantAnalysis) -> String {
