@@ -8,6 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::figure::Source;
 use crate::analysis::{Starvation, VariantAnalysis, longest};
 use crate::document::answer::level_words;
+use crate::document::clean;
 use crate::number;
 
 /// Largest number of bars of a scenario; the table has all variants.
@@ -96,7 +97,7 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
                         }
                         @for variant in variants {
                             tr class=(source.class(variant)) {
-                                th scope="row" { a href={ "#" (source.anchor(variant)) } { (variant.words) } }
+                                th scope="row" { a href={ "#" (source.anchor(variant)) } { (clean(&variant.words)) } }
                                 td.n { @if let Some(estimate) = variant.estimate(metric) { (number::brief(estimate, metric.unit())) } }
                                 td { @if let Some(estimate) = variant.estimate(metric) { (axis.bar(estimate)) } }
                                 @if let Some((name, tail)) = &tail { td.n data-head=(name) { (time(variant, tail)) } }

@@ -63,14 +63,14 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
         header.page {
             p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(&part(Part::Header))) }
             h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
-            p.trust { (trust(info)) " " button #csv type="button" hidden { "Download CSV" } }
+            p.trust { (trust(info)) " " @if !analysis.claims.is_empty() { a href="#claims" { "claims: " (counts(analysis)) } " " } button #csv type="button" hidden { "Download CSV" } }
         }
         (contents(&sections, analysis))
         main id="main" tabindex="-1" {
             (screen::problems(analysis))
             (screen::cards(analysis))
-            (claims(analysis))
             @for section in &sections { (section.markup) }
+            (claims(analysis))
             (element::section("crossovers", &part(Part::Crossovers)))
             section #method aria-label="Method and environment" {
                 (sure::section(analysis, info))
@@ -152,18 +152,23 @@ fn claims(analysis: &Analysis) -> Markup {
     let ([Element::Claims(claims)], false) = (document.elements.as_slice(), analysis.claims.is_empty()) else {
         return html! {};
     };
-    let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
     html! {
         section #claims aria-labelledby="claims-h" {
             h2 #claims-h { "Claims examined" }
             p.dim {
-                "hold here: " (count(|v| *v == ClaimVerdict::Holds)) " · contradicted: " (count(|v| *v == ClaimVerdict::Contradicted))
-                " · open: " (count(|v| matches!(v, ClaimVerdict::Inconclusive { .. })))
-                @if !analysis.left_out.is_empty() { " · left out by --quick: " (analysis.left_out.len()) }
+                (counts(analysis))
+                @if !analysis.left_out.is_empty() { ", " (analysis.left_out.len()) " left out by --quick" }
             }
             (element::claims(claims))
         }
     }
+}
+
+fn counts(analysis: &Analysis) -> String {
+    let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
+    let (hold, contradicted) = (count(|v| *v == ClaimVerdict::Holds), count(|v| *v == ClaimVerdict::Contradicted));
+    let open = count(|v| matches!(v, ClaimVerdict::Inconclusive { .. }));
+    format!("{hold} hold here, {contradicted} contradicted, {open} open")
 }
 
 /// Table of contents.
@@ -173,8 +178,8 @@ fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
         nav aria-label="Contents" {
             ul {
                 (link("answer", "Answer"))
-                @if !analysis.claims.is_empty() { (link("claims", "Claims")) }
                 @for section in sections { (link(&section.id, &section.name)) }
+                @if !analysis.claims.is_empty() { (link("claims", "Claims")) }
                 @if !analysis.crossovers.is_empty() { (link("crossovers", "Crossovers")) }
                 (link("sure", "How sure is this?"))
                 (link("environment", "Environment"))

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::element::rich;
-use super::{bars, line};
+use super::bars;
 use crate::analysis::{Analysis, LevelAnswer, ScenarioAnalysis};
 use crate::document::answer::{self, level_words};
 use crate::document::clean;
@@ -40,7 +40,7 @@ pub(super) fn problems(analysis: &Analysis) -> Markup {
                             @if let Some(scenario) = analysis.scenarios.get(*at) {
                                 a href={ "#s" (at + 1) } { (clean(&scenario.name)) } ": "
                             }
-                            (line(&sentence.text))
+                            (rich(&sentence.text))
                         }
                     }
                 }
@@ -91,21 +91,24 @@ fn first_sentence(text: &str) -> &str {
     end.map_or(text, |(at, _)| &text[..=at])
 }
 
-/// The first number of a sentence with its unit: `6.54k/s`, `10.1×`, `0.77 ms`.
+/// The first measured number of a sentence with its unit, `6.54k/s`, `10.1×`, `0.77 ms`: one with an interval, else any.
 fn quantity(text: &str) -> Option<String> {
     const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "%", "B", "KiB", "MiB", "GiB", "TiB"];
     let bare = |word: &str| word.trim_matches([',', ';', ':', '.', '(', ')']).to_owned();
     let words: Vec<&str> = text.split([' ', '\u{a0}']).collect();
-    words.iter().enumerate().find_map(|(at, word)| {
+    let known = |length: usize, at: usize| words.get(at + length).is_some_and(|next| next.starts_with('['));
+    let all: Vec<(String, bool)> = (words.iter().enumerate()).filter_map(|(at, word)| {
         let word = bare(word);
         let number = word.starts_with(|c: char| c.is_ascii_digit());
         let unit = words.get(at + 1).map(|next| bare(next)).filter(|next| UNITS.contains(&next.as_str()));
         match unit {
-            Some(unit) if number => Some(format!("{word}\u{a0}{unit}")),
-            _ if number && (word.ends_with('×') || word.contains("/s")) => Some(word),
+            Some(unit) if number => Some((format!("{word}\u{a0}{unit}"), known(2, at))),
+            _ if number && (word.ends_with('×') || word.contains("/s")) => Some((word, known(1, at))),
             _ => None,
         }
-    })
+    }).collect();
+    let measured = all.iter().find(|(_, known)| *known).or(all.first());
+    measured.map(|(quantity, _)| quantity.clone())
 }
 
 /// The safest choice, the fastest one with its price, the worst tail, and what is open.
@@ -185,6 +188,7 @@ mod tests {
             ("With 8 writers it is 38.8k/s [33.9k, 41.8k].", Some("38.8k/s")),
             ("It costs 10.1× [9.8, 10.4] (D4 → D2).", Some("10.1×")),
             ("A commit takes 0.77 ms, of 1000.", Some("0.77\u{a0}ms")),
+            ("With 10 ms of sleep it is 20.9/s [13.8, 26.7].", Some("20.9/s")),
             ("The best is per-worker.", None),
         ] {
             assert_eq!(quantity(text).as_deref(), head, "{text}");

@@ -68,7 +68,7 @@ pub(super) fn table(source: Source<'_>, place: IdScope<'_>) -> Markup {
                     tbody {
                         @for variant in &variants {
                             tr id=(source.anchor(variant)) class=(source.class(variant)) {
-                                th scope="row" { (variant.words) }
+                                th scope="row" { (clean(&variant.words)) }
                                 @for (_, text) in &told { td { (text(variant)) } }
                                 @if by_round { td { (spark(source, variant)) } }
                             }
