@@ -13,6 +13,7 @@ const PAPER = { width: 718, height: 1000 };
 const ALL = [[NARROW, "light"], [NARROW, "dark"], [WIDE, "light"], [WIDE, "dark"]];
 // Milliseconds within which a page is there.
 const PROMPT = 1000;
+const quickest = new Map();
 /** A single size and theme, for a quick check. */
 export const ONE = [ALL[0]];
 // Number of tab stops that are checked; these are enough to show that each one leads to the next.
@@ -47,6 +48,8 @@ export async function check(browser, file, looks = ALL, pictures = null) {
   await visit(browser, file, { viewport: WIDE, offline: true, javaScriptEnabled: false }, wrong, async (page) => {
     for (const line of await page.evaluate(still)) wrong.add(line);
   });
+  // The quickest of all visits, because other programs may run beside one.
+  if (quickest.get(file) > PROMPT) wrong.add(`the page takes ${Math.round(quickest.get(file))} ms`);
   return [...wrong];
 }
 
@@ -68,7 +71,7 @@ async function visit(browser, file, options, wrong, look) {
   });
   await page.goto(url);
   const took = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
-  if (took > PROMPT) wrong.add(`the page takes ${Math.round(took)} ms`);
+  quickest.set(file, Math.min(took, quickest.get(file) ?? Infinity));
   await page.waitForTimeout(100);
   await look(page);
   for (const line of await page.evaluate(() => window.violations ?? [])) wrong.add(line);
@@ -105,7 +108,7 @@ function shape() {
   }
   for (const region of document.querySelectorAll("[role=region], nav, body section")) if (!name(region)) wrong.push(`a region has no name: ${region.outerHTML.slice(0, 80)}`);
   for (const table of document.querySelectorAll("main table")) {
-    if (table.querySelector("thead th:not([scope=col]), tbody th:not([scope=row])") && !table.closest(".live")) wrong.push("a heading of a table has no scope");
+    if (table.querySelector("thead th:not([scope=col]), tbody th:not([scope^=row])") && !table.closest(".live")) wrong.push("a heading of a table has no scope");
   }
   const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
   for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) wrong.push(`id ${id} is there twice`);
@@ -214,7 +217,7 @@ async function accessible(page) {
 async function keyboard(page) {
   await page.evaluate((most) => {
     const all = document.querySelectorAll("a[href], button, summary, [tabindex='0']");
-    window.stops = [...all].filter((stop) => stop.getClientRects().length > 0).slice(0, most);
+    window.stops = [...all].filter((stop) => stop.checkVisibility()).slice(0, most);
     document.activeElement?.blur();
   }, MOST_TABS);
   const count = await page.evaluate(() => window.stops.length);

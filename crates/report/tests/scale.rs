@@ -46,9 +46,11 @@ fn a_variant_grows_by_one_number_per_metric_and_trial() {
 /// workers with lines, one change at a time).
 fn large() -> Plan {
     let profiles = ["wal-full", "wal-normal", "delete-full", "wal-off"];
-    let grid = (0..100).map(|i| variant(0, &[("profile", text(profiles[i % 4])), ("query", text(&format!("query-{}", i / 4)))]));
+    let grid = (0..100)
+        .map(|i| variant(0, &[("profile", text(profiles[i % 4])), ("query", text(&format!("query-{}", i / 4)))]));
     let sharing = ["own-connection", "app-lock", "one-connection", "pool(4)", "group-commit"];
-    let workers = (0..100).map(|i| variant(1, &[("sharing", text(sharing[i % 5])), ("workers", Scalar::Integer(1 + i as i64 / 5))]));
+    let workers = (0..100)
+        .map(|i| variant(1, &[("sharing", text(sharing[i % 5])), ("workers", Scalar::Integer(1 + i as i64 / 5))]));
     let alone = (0..100).map(|i| variant(2, &[("driver", text(&format!("driver-{i}")))]));
     let metrics = ["throughput", "p50", "p99", "cpu"];
     Plan {

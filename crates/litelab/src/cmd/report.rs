@@ -89,7 +89,11 @@ fn page(args: &Args, path: &Path, first: &Run, second: Option<&Run>) -> Result<(
     files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
     output::line(format_args!("{}: {} kB", path.display(), page.len().div_ceil(1000)));
     if args.open && !browse(path) {
-        output::note(style::WARNING, "warning", format_args!("no browser found (set $BROWSER): open {} yourself", path.display()));
+        output::note(
+            style::WARNING,
+            "warning",
+            format_args!("no browser found (set $BROWSER): open {} yourself", path.display()),
+        );
     }
     Ok(())
 }

@@ -58,7 +58,11 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
     let end = |estimate: &Estimate| estimate.interval().map_or(estimate.value, |i| i.high()).min(estimate.value * WIDE);
     let axis = Axis::over(on_axis.flat_map(|estimate| [estimate.value, end(estimate)]).collect(), metric.unit())?;
     let longest = longest(&scenario.metrics);
-    let timing = if matches!(longest.measure, Measure::Latency(Timing::Response, _)) { Timing::Response } else { Timing::Service };
+    let timing = if matches!(longest.measure, Measure::Latency(Timing::Response, _)) {
+        Timing::Response
+    } else {
+        Timing::Service
+    };
     // The highest quantile for which most trials have transactions enough.
     let known = |tail: &Tail| 2 * ranked.iter().filter(|v| time(v, &tail.1) != number::NONE).count() >= ranked.len();
     let quantiles = [("1 in 1,000 takes", Quantile::P999), ("1 in 100 takes", Quantile::P99)];
@@ -165,7 +169,8 @@ impl Axis {
     fn bar(&self, estimate: &Estimate) -> Markup {
         let at = self.place(estimate.value);
         let interval = estimate.interval().map(|i| format!("M{} 9H{}", self.place(i.low()), self.place(i.high())));
-        let mark = if self.logarithmic { format!("M{} 9h0", at.clamp(6.0, WIDTH - 6.0)) } else { format!("M0 2H{at}V16H0z") };
+        let mark =
+            if self.logarithmic { format!("M{} 9h0", at.clamp(6.0, WIDTH - 6.0)) } else { format!("M0 2H{at}V16H0z") };
         html! {
             svg.bar viewBox={ "0 0 " (WIDTH) " 18" } preserveAspectRatio="none" aria-hidden="true" {
                 path class=(if self.logarithmic { "dot" } else { "fill" }) d=(PreEscaped(mark)) {}

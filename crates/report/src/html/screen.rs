@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::element::rich;
 use super::bars;
+use super::element::rich;
 use crate::analysis::{Analysis, LevelAnswer, ScenarioAnalysis};
 use crate::document::answer::{self, level_words};
 use crate::document::clean;
@@ -97,16 +97,18 @@ fn quantity(text: &str) -> Option<String> {
     let bare = |word: &str| word.trim_matches([',', ';', ':', '.', '(', ')']).to_owned();
     let words: Vec<&str> = text.split([' ', '\u{a0}']).collect();
     let known = |length: usize, at: usize| words.get(at + length).is_some_and(|next| next.starts_with('['));
-    let all: Vec<(String, bool)> = (words.iter().enumerate()).filter_map(|(at, word)| {
-        let word = bare(word);
-        let number = word.starts_with(|c: char| c.is_ascii_digit());
-        let unit = words.get(at + 1).map(|next| bare(next)).filter(|next| UNITS.contains(&next.as_str()));
-        match unit {
-            Some(unit) if number => Some((format!("{word}\u{a0}{unit}"), known(2, at))),
-            _ if number && (word.ends_with('×') || word.contains("/s")) => Some((word, known(1, at))),
-            _ => None,
-        }
-    }).collect();
+    let all: Vec<(String, bool)> = (words.iter().enumerate())
+        .filter_map(|(at, word)| {
+            let word = bare(word);
+            let number = word.starts_with(|c: char| c.is_ascii_digit());
+            let unit = words.get(at + 1).map(|next| bare(next)).filter(|next| UNITS.contains(&next.as_str()));
+            match unit {
+                Some(unit) if number => Some((format!("{word}\u{a0}{unit}"), known(2, at))),
+                _ if number && (word.ends_with('×') || word.contains("/s")) => Some((word, known(1, at))),
+                _ => None,
+            }
+        })
+        .collect();
     let measured = all.iter().find(|(_, known)| *known).or(all.first());
     measured.map(|(quantity, _)| quantity.clone())
 }
@@ -133,7 +135,7 @@ fn generated(analysis: &Analysis) -> Vec<Card> {
             about: Some(html! { "Longest wait of a best choice" }),
             head: number::value(wait.value, Unit::Nanos),
             text: format!(
-                "{}{}: a transaction of a trial waited so long.",
+                "{}{}: the longest transaction of a trial, median over rounds.",
                 scenario.filter(|_| named).map_or_else(String::new, |scenario| format!("{}, ", scenario.name)),
                 variant.map_or("?", |variant| variant.words.as_str()),
             ),
@@ -162,10 +164,10 @@ fn of_level(level: &LevelAnswer, scenario: &ScenarioAnalysis, analysis: &Analysi
     let variant = analysis.variants.get(level.best);
     let unit = scenario.answer.metric.as_ref().map_or(Unit::Count, litelab_model::Metric::unit);
     let metric = scenario.answer.metric.as_ref().map_or_else(String::new, ToString::to_string);
-    let mut text = format!("{}, {metric}", variant.map_or("?", |variant| variant.words.as_str()));
+    let mut text = format!("{metric}: {}", variant.map_or("?", |variant| variant.words.as_str()));
     if let Some(ratio) = level.over_safest.as_ref().and_then(|paired| number::ratio(&paired.ratio)) {
         let safest = scenario.answer.levels.first().map_or("?", |safest| level_words(safest.durability));
-        text.push_str(&format!(": {ratio} of the best that is {safest}"));
+        text.push_str(&format!(", {ratio} of the best that is {safest}"));
     }
     if let Some(p999) = &level.p999 {
         text.push_str(&format!(". 1 in 1,000 takes {} or more", number::value(p999.value, Unit::Nanos)));

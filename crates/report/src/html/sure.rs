@@ -11,7 +11,8 @@ use crate::number;
 
 pub(super) fn section(analysis: &Analysis, info: &RunInfo) -> Markup {
     let cells = || analysis.scenarios.iter().flat_map(|s| &s.comparisons);
-    let open = cells().filter(|of| of.metrics.iter().all(|m| matches!(m.verdict, Verdict::Inconclusive { .. }))).count();
+    let open =
+        cells().filter(|of| of.metrics.iter().all(|m| matches!(m.verdict, Verdict::Inconclusive { .. }))).count();
     let undecided = || analysis.scenarios.iter().filter_map(|s| Some((s, s.answer.undecided.as_ref()?)));
     let rounds = undecided().filter_map(|(_, undecided)| undecided.rounds).max();
     html! {
@@ -41,7 +42,8 @@ pub(super) fn section(analysis: &Analysis, info: &RunInfo) -> Markup {
 fn noise(analysis: &Analysis) -> Markup {
     let checks: Vec<_> = analysis.scenarios.iter().flat_map(|s| s.aa.iter().map(move |check| (s, check))).collect();
     let found = checks.iter().filter(|(_, check)| check.noise == Noise::False);
-    let names: Vec<String> = found.map(|(s, check)| format!("{} ({})", clean(&s.name), check.comparison.metric)).collect();
+    let names: Vec<String> =
+        found.map(|(s, check)| format!("{} ({})", clean(&s.name), check.comparison.metric)).collect();
     html! {
         @if checks.is_empty() {
             "No variant was run twice: with " code { "--aa" } " two identical variants show what this machine takes for a difference."

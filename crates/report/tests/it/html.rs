@@ -154,7 +154,8 @@ fn two_runs_stand_side_by_side_on_one_axis() {
     let (other_file, other_info) = record(&directory.path().join("other.db"), &study(), |_| (), faster);
     let (other, further) = read(&other_file, &other_info).unwrap();
     let page = litelab_report::html::pair((&analysis, &info, &evidence), (&other, &other_info, &further));
-    let ticks: Vec<&str> = page.split("<span class=\"ticks\"").skip(1).map(|t| t.split("</th>").next().unwrap()).collect();
+    let ticks: Vec<&str> =
+        page.split("<span class=\"ticks\"").skip(1).map(|t| t.split("</th>").next().unwrap()).collect();
     assert_eq!(ticks.len(), 2 * analysis.scenarios.len());
     assert!(ticks.chunks(2).all(|pair| pair[0] == pair[1]), "{ticks:?}");
     let ids = values(&page, "id");
@@ -188,7 +189,8 @@ fn links_lead_somewhere_and_no_id_is_there_twice() {
         assert!(known.contains(labelled), "{labelled}");
     }
     // Every variant of a chart or table leads to its settings.
-    let classes: BTreeSet<&str> = page.split("class=\"v v").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let classes: BTreeSet<&str> =
+        page.split("class=\"v v").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert_eq!(classes.len(), 6, "{classes:?}");
     assert!(classes.iter().all(|variant| known.contains(format!("variant-{variant}").as_str())));
 }

@@ -33,7 +33,11 @@ fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let note = format!(
         "{}All rounds pooled, {} or more in each curve; the last point is the longest, and no other is drawn that fewer \
          than ten lie beyond.",
-        left_out(shown.len(), source.measured().count(), "the best of each durability level, the baseline, and the next by the first metric"),
+        left_out(
+            shown.len(),
+            source.measured().count(),
+            "the best of each durability level, the baseline, and the next by the first metric"
+        ),
         number::counted(least, noun(*timing)),
     );
     let title = format!("{}: {what}{of} by percentile", source.scenario.name);

@@ -69,9 +69,8 @@ fn groups(source: Source<'_>) -> Option<(String, Vec<Group<'_>>)> {
         match groups.iter_mut().find(|(known, _)| *known == label) {
             Some((_, group)) => group.variants.push(point),
             None => {
-                let varying = others().filter(|(name, value)| {
-                    source.measured().any(|other| other.dimensions.get(*name) != Some(value))
-                });
+                let varying = others()
+                    .filter(|(name, value)| source.measured().any(|other| other.dimensions.get(*name) != Some(value)));
                 let name = varying.map(|(name, value)| words::value(name, value)).collect::<Vec<_>>().join(", ");
                 let laws = source.scenario.scalability.iter();
                 let law = laws.filter(|law| law.dimension == *dimension).find(|law| law.label == label);
@@ -225,7 +224,8 @@ impl Curve {
     }
 
     fn sentence(&self, unit: Unit) -> String {
-        let point = |(level, _, reading): &(f64, String, Reading)| format!("{level} → {}", say::reading(reading, Some(unit)));
+        let point =
+            |(level, _, reading): &(f64, String, Reading)| format!("{level} → {}", say::reading(reading, Some(unit)));
         self.named(&self.points.iter().map(point).collect::<Vec<_>>().join(", "))
     }
 }

@@ -73,9 +73,10 @@ impl<'a> Source<'a> {
     /// CSS classes by which the page's script finds all marks of a variant. Variants of two runs with the same label
     /// have the same classes.
     pub(super) fn class(&self, variant: &VariantAnalysis) -> String {
-        let same = self.beside.filter(|_| self.prefix == super::SECOND).and_then(|(scenario, analysis)| {
-            measured(scenario, analysis).find(|other| other.label == variant.label)
-        });
+        let same = self
+            .beside
+            .filter(|_| self.prefix == super::SECOND)
+            .and_then(|(scenario, analysis)| measured(scenario, analysis).find(|other| other.label == variant.label));
         match (same, self.prefix) {
             (Some(same), _) => format!("v v{}", same.index),
             (None, prefix) => format!("v v{prefix}{}", variant.index),
