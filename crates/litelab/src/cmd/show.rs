@@ -59,13 +59,14 @@ fn next(file: &Path, analysis: &Analysis) {
     if !std::io::stderr().is_terminal() {
         return;
     }
-    let file = file.display();
+    let newest = files::find_run(None, Path::new(files::DIRECTORY)).is_ok_and(|newest| newest == file);
+    let named = if newest { String::new() } else { format!(" {}", file.display()) };
     let rounds = analysis.scenarios.iter().filter_map(|scenario| scenario.answer.undecided.as_ref()?.rounds).max();
     let second = match rounds {
-        Some(rounds) => format!("litelab repeat {file} --rounds {rounds}   what is not decided yet"),
-        None => format!("litelab show {file} --all   every interval, verdict and setting"),
+        Some(rounds) => format!("litelab repeat {} --rounds {rounds}", file.display()),
+        None => "litelab pragma app.db   the settings that a database of yours has in effect".into(),
     };
     output::log("");
-    output::log(format_args!("Next: litelab report {file} --open   the same with charts"));
+    output::log(format_args!("Next: litelab report{named} --open   the same with charts"));
     output::log(format_args!("      {second}"));
 }

@@ -61,7 +61,7 @@ fn work_that_takes_five_times_as_long_is_confirmed_and_ends_with_3() {
     // The run file of the re-run is kept, with base and head in the same rounds.
     let runs: Vec<PathBuf> = dir.join("litelab-runs").read_dir().unwrap().map(|e| e.unwrap().path()).collect();
     let [confirmation] = runs.as_slice() else { panic!("{runs:?}") };
-    let shown = ends(&run(dir, &["show", confirmation.to_str().unwrap()]), 0);
+    let shown = ends(&run(dir, &["show", confirmation.to_str().unwrap(), "--all"]), 0);
     assert!(shown.contains("head") && shown.contains("20 trials measured") && shown.contains("10 of 10"), "{shown}");
 
     // A speedup is not a regression and is not run again.

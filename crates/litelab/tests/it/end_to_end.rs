@@ -25,9 +25,12 @@ fn ok(output: &Output) -> String {
 fn smoke_runs_and_is_shown_exported_and_compared() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let told = run(dir, &["run", "smoke", "--rounds", "6", "-o", "one.db", "--only", "sharing,processes,open,memory"]);
+    let told = run(
+        dir,
+        &["run", "smoke", "--rounds", "6", "-o", "one.db", "--only", "sharing,processes,open,memory", "--all"],
+    );
     let table = ok(&told);
-    for part in ["── sharing", "writer-readers(2)", "── memory", "volatile", "[", "run file  one.db"] {
+    for part in ["── sharing", "writer-readers(2)", "── memory", "in memory", "[", "run file  one.db"] {
         assert!(table.contains(part), "`{part}` is not in:\n{table}");
     }
     let plan = String::from_utf8_lossy(&told.stderr).into_owned();
@@ -36,8 +39,11 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
         "{plan}"
     );
 
-    // `show` prints the same table.
-    assert_eq!(ok(&run(dir, &["show", "one.db"])), table);
+    // `show` prints the same table, and without `--all` its answer.
+    assert_eq!(ok(&run(dir, &["show", "one.db", "--all"])), table);
+    let answer = ok(&run(dir, &["show", "one.db"]));
+    assert!(answer.contains("1 writer + 2 readers") && answer.contains("── Answer"), "{answer}");
+    assert!(answer.lines().count() < table.lines().count(), "{answer}");
     let json: serde_json::Value = serde_json::from_str(&ok(&run(dir, &["export", "one.db"]))).unwrap();
     assert!(json.is_object());
     let csv = ok(&run(dir, &["export", "one.db", "--format", "csv"]));
@@ -124,9 +130,9 @@ fn a_run_that_is_killed_is_valid_and_resumes() {
     // SIGKILL: litelab gets no chance to clean up.
     child.kill().unwrap();
     child.wait().unwrap();
-    let shown = ok(&run(dir, &["show", "k.db"]));
+    let shown = ok(&run(dir, &["show", "k.db", "--all"]));
     assert!(shown.contains(" of 20"), "{shown}");
-    let resumed = ok(&run(dir, &["run", "--resume", "k.db"]));
+    let resumed = ok(&run(dir, &["run", "--resume", "k.db", "--all"]));
     assert!(resumed.contains("20 of 20"), "{resumed}");
     let again = run(dir, &["run", "--resume", "k.db"]);
     assert_eq!(again.status.code(), Some(2));
@@ -266,7 +272,7 @@ fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
          role.w = { run = \"add\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]\n",
     )
     .unwrap();
-    let table = ok(&run(dir, &["run", "ours/study.toml", "--rounds", "2", "-o", "ours.db"]));
+    let table = ok(&run(dir, &["run", "ours/study.toml", "--rounds", "2", "-o", "ours.db", "--all"]));
     assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
     assert_eq!(std::fs::read(&app).unwrap(), before);
     let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -24,13 +24,13 @@ const THROUGHPUT: [(&str, f64); 9] = [
 
 /// Rows that the version before printed, in its words for sharing.
 const ROWS: [(&str, &str); 7] = [
-    ("own-connection", "D2 511k/s [?] 911 ns [?] 21.8 µs [?]"),
-    ("one-connection", "D2 113k/s [?] 2.78 µs [?] 45.5 µs [?]"),
-    ("app-lock", "D2 480k/s [?] 1.09 µs [?] 70.2 µs [?]"),
-    ("writer-readers(2)", "D2 346k/s [?] 1.15 µs [?] 28.2 µs [?]"),
-    ("only", "D2 7.59k/s [?] 20.4 µs [?] max of 100: 13.6 ms [?]"),
-    ("only ¹", "D2 max of 61: 2.59 ms [?] max of 61: 2.38 ms [?] 203/s [?]"),
-    ("memory", "volatile 2.23k/s [?] max of 5: 561 µs [?] max of 5: 561 µs [?]"),
+    ("own-connection", "recent commits at risk 511k/s [?] 911 ns [?] 21.8 µs [?]"),
+    ("one-connection", "recent commits at risk 113k/s [?] 2.78 µs [?] 45.5 µs [?]"),
+    ("app-lock", "recent commits at risk 480k/s [?] 1.09 µs [?] 70.2 µs [?]"),
+    ("writer-readers(2)", "recent commits at risk 346k/s [?] 1.15 µs [?] 28.2 µs [?]"),
+    ("only", "recent commits at risk 7.59k/s [?] 20.4 µs [?] max of 100: 13.6 ms [?]"),
+    ("only ¹", "recent commits at risk max of 61: 2.59 ms [?] max of 61: 2.38 ms [?] 203/s [?]"),
+    ("memory", "in memory 2.23k/s [?] max of 5: 561 µs [?] max of 5: 561 µs [?]"),
 ];
 
 /// Writes the file to `folder`, and returns its bytes.
@@ -70,7 +70,7 @@ fn a_file_of_format_2_is_read_with_the_same_numbers() {
         .collect();
     assert_eq!(throughput, THROUGHPUT);
 
-    let shown = ends(&run(dir, &["show", "old.db"]), 0);
+    let shown = ends(&run(dir, &["show", "old.db", "--all"]), 0);
     let rows: Vec<String> = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     for (name, values) in ROWS {
         let row = format!("{name} {values}");

@@ -72,7 +72,7 @@ fn a_database_with_virtual_tables_is_measured_on_copies() {
     study(folder.path(), workload);
     let before = files(folder.path());
     let table = ends(&run(folder.path(), &["run", "s.toml", "-o", "r.db", "--no-calibration"]), 0);
-    assert!(table.contains("1 trial"), "{table}");
+    assert!(table.contains("1 round"), "{table}");
     std::fs::remove_file(folder.path().join("r.db")).unwrap();
     assert!(files(folder.path()) == before);
 }

@@ -23,7 +23,7 @@ fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<S
          role.w = {{ run = \"one\", count = 10 }}\nvary.profile = [\"wal-normal\", \"memory-off\"]\n"
     );
     std::fs::write(folder.join("s.toml"), study).unwrap();
-    let output = run(folder, &["run", "s.toml", "-o", "s.db", "--no-calibration", "--rounds", "6"]);
+    let output = run(folder, &["run", "s.toml", "-o", "s.db", "--no-calibration", "--rounds", "6", "--all"]);
     let lines = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
     // Joined to one line, because the terminal's width may break it.
     (ends(&output, code).split_whitespace().collect::<Vec<_>>().join(" "), lines)

@@ -49,7 +49,7 @@ fn a_killed_node_loses_nothing_and_comes_back() {
     }
     let folder = folder(&[("cluster.toml", CLUSTER)]);
     let dir = folder.path();
-    let shown = ends(&run(dir, &["run", "cluster.toml", "-o", "run.db"]), 0);
+    let shown = ends(&run(dir, &["run", "cluster.toml", "-o", "run.db", "--all"]), 0);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
     assert_eq!(trials.len(), 2);

@@ -99,7 +99,7 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
     }
     let folder = folder(STUDY);
     let dir = folder.path();
-    let shown = ends(&run(dir, &["run", "three.toml", "--rounds", "2", "-o", "run.db"]), 1);
+    let shown = ends(&run(dir, &["run", "three.toml", "--rounds", "2", "-o", "run.db", "--all"]), 1);
     nothing_is_left(dir);
     let (info, trials) = trials(&dir.join("run.db"));
     // Two rounds of three variants; the variant that violates its invariant in the first round has no second round.
@@ -126,7 +126,14 @@ fn one_workload_leaves_the_same_rows_on_three_databases() {
     let version = |server| info.servers[&server].version.clone();
     assert!(version(Server::Postgres).starts_with("PostgreSQL ") && version(Server::Mariadb).starts_with("MariaDB "));
     assert!(info.servers.values().all(|s| !s.own && s.url.contains("127.0.0.1")));
-    for part in [version(Server::Postgres).as_str(), "started for the run", "D1", "D2", "D4", "runner's alone"] {
+    for part in [
+        version(Server::Postgres).as_str(),
+        "started for the run",
+        "file at risk",
+        "recent commits at risk",
+        "safe",
+        "runner's alone",
+    ] {
         assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
     }
     let harness: Vec<&str> = info.calibrations.iter().map(|c| c.runner.as_str()).collect();
@@ -147,7 +154,7 @@ fn a_server_that_is_not_installed_costs_its_own_variants_only() {
     }
     let alone = STUDY.replace("    { driver = \"go:postgres\", profile = \"postgres.toml\" },\n", "");
     let folder = folder(alone.split("[[scenario]]\nname = \"wrong\"").next().unwrap());
-    let output = litelab(folder.path(), &["run", "three.toml", "--rounds", "2", "-o", "run.db"])
+    let output = litelab(folder.path(), &["run", "three.toml", "--rounds", "2", "-o", "run.db", "--all"])
         .env("PATH", "/nowhere")
         .output()
         .unwrap();
@@ -206,7 +213,7 @@ fn a_server_of_the_users_is_left_as_it_was() {
     let mut schemas =
         || admin.number("public", "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'litelab%'").unwrap();
     let given = format!("postgres={url}");
-    let shown = ends(&run(dir, &["run", "three.toml", "-o", "run.db", "--url", &given]), 0);
+    let shown = ends(&run(dir, &["run", "three.toml", "-o", "run.db", "--url", &given, "--all"]), 0);
     assert!(shown.contains("(your own)"), "{shown}");
     assert_eq!(schemas(), 0.0, "its schemas are dropped");
     let (info, _) = trials(&dir.join("run.db"));

@@ -2,9 +2,9 @@
 //! costs, what went wrong, and what is not decided.
 
 use indexmap::IndexMap;
-use litelab_model::Metric;
 use litelab_model::durability::Durability;
 use litelab_model::metric::{Measure, Quantile, Timing};
+use litelab_model::{Metric, Scalar};
 use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Estimate, PairedRatio, Tolerance, Verdict};
 use serde::Serialize;
@@ -56,7 +56,7 @@ pub struct LevelAnswer {
     /// Ratio to the best variant of the safest level; `None` for that level, and without an interval.
     #[serde(serialize_with = "serial::ratio_if_any")]
     pub over_safest: Option<PairedRatio>,
-    /// Whether the variant is shown to be worse than the best one of a safer level, and so no choice.
+    /// Whether the variant is not shown to be better than the best ones of all safer levels, and so no choice.
     pub dominated: bool,
     /// Longest wait of a transaction in a trial.
     pub longest: Option<Estimate>,
@@ -121,7 +121,7 @@ pub enum ProblemKind {
     Skipped,
 }
 
-/// Reason for which variants are not compared, or are not told apart.
+/// Reason for which variants are not compared, or are not distinguished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Undecided {
     /// The reason in one sentence without a full stop: `not compared: 4 rounds, 6 needed`.
@@ -204,7 +204,8 @@ pub(super) fn answer(
             levels.iter().filter_map(|level| variants.iter().find(|v| v.index == level.best)).copied().collect();
         let confidence = Confidence::P95.shared_by(kept.len().saturating_sub(1).max(1)).unwrap_or_default();
         let over_safest = safer.first().and_then(|safest| ratio(best, safest, metric, confidence).ok());
-        let dominated = safer.iter().any(|of| is_worse(&pair(best, of, metric, confidence, tolerance), best, of));
+        let better = |of: &&VariantAnalysis| pair(best, of, metric, confidence, tolerance).verdict == Verdict::Faster;
+        let dominated = !safer.iter().all(better);
         if let Some(level) = level(best, others, metrics, ties) {
             let over_safest = over_safest.filter(|paired| paired.ratio.interval().is_some());
             levels.push(LevelAnswer { over_safest, dominated, ..level });
@@ -270,7 +271,10 @@ fn undecided(
     rounds: u64,
 ) -> Option<Undecided> {
     if judged < 2 {
-        let text = if judged == 0 { "nothing was measured" } else { "nothing is compared: one variant was measured" };
+        let text = match judged {
+            0 => "nothing is compared: no variant can be judged",
+            _ => "nothing is compared: only one variant can be judged",
+        };
         return (variants > 1).then(|| Undecided { text: text.into(), rounds: None });
     }
     let cells = || compared.iter().flat_map(|(_, cells)| cells);
@@ -333,13 +337,16 @@ fn problems(variants: &[&VariantAnalysis], alerts: &[AlertResult]) -> Vec<Proble
 /// What all measured variants share.
 fn constant(variants: &[&VariantAnalysis], info: &RunInfo) -> IndexMap<String, String> {
     let measured = || variants.iter().filter(|variant| variant.measured > 0);
+    // A dimension `pragma.NAME` replaces a part of the profile.
+    let mut names = variants.iter().flat_map(|variant| variant.dimensions.keys());
+    let set = names.any(|name| name.starts_with("pragma.") || name.starts_with("setting."));
     let shared = |of: &dyn Fn(&VariantAnalysis) -> Option<String>| {
         let mut values = measured().map(|variant| of(variant));
         let first = values.next()??;
         values.all(|value| value.as_ref() == Some(&first)).then_some(first)
     };
     let constants = [
-        ("settings", shared(&|v| Some(words::value("profile", &litelab_model::Scalar::Text(v.profile.clone()))))),
+        ("settings", shared(&|v| Some(words::value("profile", &Scalar::Text(v.profile.clone())))).filter(|_| !set)),
         ("durability", shared(&|v| v.durability.map(|level| level.words().to_owned()))),
         ("driver", shared(&|v| driver(info, &v.driver).map(|driver| driver.name.clone()))),
         ("SQLite", shared(&|v| sqlite_of(info, &v.driver))),

@@ -9,8 +9,8 @@ use crate::analysis::{Analysis, LevelAnswer, Problem, ProblemKind, ScenarioAnaly
 use crate::number;
 use crate::style::Tone;
 
-/// Number of variants that a sentence names.
-const NAMED: usize = 3;
+/// Number of characters of the names in a sentence, from which their number replaces them.
+const LONG: usize = 60;
 
 /// A line of an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,21 +101,28 @@ pub fn levels(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence>
     let mut lines: Vec<Sentence> = choices.map(|level| line(level, safest, metric, analysis)).collect();
     let dominated: Vec<&str> = levels.iter().filter(|l| l.dominated).map(|l| name(l.best, analysis)).collect();
     if !dominated.is_empty() {
-        lines.push(Sentence::new("▼", Tone::Warn, format!("less safe and slower: {}", dominated.join(", "))));
+        lines.push(Sentence::new(
+            "▼",
+            Tone::Warn,
+            format!("less safe and not shown to be better: {}", dominated.join(", ")),
+        ));
     }
     lines
 }
 
 fn line(level: &LevelAnswer, safest: &LevelAnswer, metric: &Metric, analysis: &Analysis) -> Sentence {
-    let price = level.durability.map_or("what is known about its durability", Durability::price);
+    let price = level.durability.map(Durability::price);
     let ratio = level.over_safest.as_ref().and_then(|paired| number::ratio(&paired.ratio));
-    let begin = match ratio {
-        _ if level.durability == safest.durability => level_words(level.durability).to_owned(),
-        Some(ratio) if metric.measure.more_is_better() => format!("giving up {price} buys {ratio}"),
-        Some(ratio) => format!("giving up {price}: {ratio} the {metric}"),
+    let begin = match price.zip(ratio).filter(|_| level.durability != safest.durability) {
+        Some((price, ratio)) if metric.measure.more_is_better() => format!("giving up {price} buys {ratio}"),
+        Some((price, ratio)) => format!("giving up {price}: {ratio} the {metric}"),
         None => level_words(level.durability).to_owned(),
     };
-    let mut text = format!("{begin}: {}, {}", name(level.best, analysis), amount(&level.estimate, metric));
+    let amount = amount(&level.estimate, metric);
+    let mut text = match name(level.best, analysis) {
+        "only" => format!("{begin}: {amount}"),
+        name => format!("{begin}: {name}, {amount}"),
+    };
     if let Some(longest) = &level.longest {
         text.push_str(&format!(", longest wait {}", number::value(longest.value, Unit::Nanos)));
     }
@@ -134,18 +141,17 @@ fn line(level: &LevelAnswer, safest: &LevelAnswer, metric: &Metric, analysis: &A
     Sentence::new("►", level_tone(level.durability), text)
 }
 
-/// Formats as `not told apart from app lock, one connection and 2 more`.
+/// Formats as `not told apart from app lock, one connection`, or `not told apart from 5 others (≈)`.
 fn ties(level: &LevelAnswer, analysis: &Analysis) -> Option<String> {
-    // Without enough rounds nothing is told apart from anything, which the line on what is undecided reports.
     if level.ties.is_empty() {
         return None;
     }
-    let named: Vec<&str> = level.ties.iter().take(NAMED).map(|index| name(*index, analysis)).collect();
-    let more = match level.ties.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    Some(format!("not told apart from {}{more}", named.join(", ")))
+    let names: Vec<&str> = level.ties.iter().map(|index| name(*index, analysis)).collect();
+    let names = names.join(", ");
+    Some(match names.chars().count() < LONG {
+        true => format!("not told apart from {names}"),
+        false => format!("not told apart from {} (≈)", number::counted(level.ties.len() as u64, "other")),
+    })
 }
 
 fn name(index: usize, analysis: &Analysis) -> &str {

@@ -7,7 +7,7 @@ use litelab_stats::Estimate;
 
 use super::answer::{self, level_tone, level_words};
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, content, crossover, header, outcome, scenario as full};
+use super::{Document, Element, Marked, content, crossover, flame, header, outcome, scenario as full};
 use crate::analysis::{self, Analysis, ScenarioAnalysis, Starvation, VariantAnalysis, words};
 use crate::number::{self, Shared};
 use crate::style::Tone;
@@ -18,7 +18,15 @@ pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Doc
     let mut document = Document::default();
     header::brief(&mut document, info);
     for scenario in &analysis.scenarios {
-        add(&mut document, scenario, analysis, width);
+        document.marked(problems(scenario, analysis));
+    }
+    document.text(
+        Tone::Dim,
+        "► best variant of its durability level · ≈ not told apart from it · ±: 95 % interval · slowest: longest wait, median \
+         over rounds · all numbers: --all",
+    );
+    for scenario in &analysis.scenarios {
+        add(&mut document, scenario, analysis, (info, width));
     }
     let crossovers = crossover::tabled(analysis).into_iter().filter(|of| matches!(of, Element::Table(_)));
     let crossovers: Vec<Element> = crossovers.collect();
@@ -26,17 +34,24 @@ pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Doc
         document.heading("Crossovers", "from where on the other is ahead of the base");
         document.elements.extend(crossovers);
     }
-    document.text(
-        Tone::Dim,
-        "► best of its durability level · ≈ not told apart from it · ±: 95 % interval · slowest: longest wait, median \
-         over rounds · all numbers: --all",
-    );
     claims(&mut document, analysis);
     conclusion(&mut document, analysis);
     document
 }
 
-fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, width: usize) {
+/// What went wrong in a scenario.
+fn problems(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
+    let checked = scenario.variants.iter().filter_map(|index| analysis.variants.get(*index));
+    let checked = checked.filter_map(|variant| {
+        Some(Marked::new("✘", Tone::Bad, format!("{}: {}", variant.words, content::remark(scenario, variant)?)))
+    });
+    let problems = scenario.answer.problems.iter().map(|problem| answer::problem(problem, analysis));
+    let mut lines: Vec<Marked> = lines(problems).into_iter().chain(checked).collect();
+    lines.iter_mut().for_each(|line| line.text.insert_str(0, &format!("{}: ", scenario.name)));
+    lines
+}
+
+fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, (info, width): (&RunInfo, usize)) {
     document.heading(&scenario.name, &scenario.question);
     let rounds = number::counted(scenario.done, "round");
     let constant = scenario.answer.constant.iter().map(|(name, value)| match name.as_str() {
@@ -44,7 +59,6 @@ fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis
         _ => value.clone(),
     });
     document.text(Tone::Dim, constant.chain([rounds]).collect::<Vec<_>>().join(" · "));
-    document.marked(lines(scenario.answer.problems.iter().map(|problem| answer::problem(problem, analysis))));
     let measured = scenario.variants.iter().filter_map(|index| analysis.variants.get(*index));
     let mut measured: Vec<&VariantAnalysis> = measured.filter(|variant| variant.measured > 0).collect();
     if !measured.is_empty() {
@@ -55,9 +69,9 @@ fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis
     document.marked(lines(answer::levels(scenario, analysis).into_iter().chain(beside)));
     document.marked(outcome::effects(scenario));
     document.marked(outcome::scalability(scenario));
+    document.elements.extend(flame::elements(scenario, analysis, info));
     // Of the checks only what makes numbers doubtful.
-    let checks = content::lines(scenario).into_iter().chain(full::noise(scenario, analysis));
-    document.marked(checks.filter(|line| line.tone != Tone::Good && line.mark != "?").collect());
+    document.marked(full::noise(scenario, analysis).into_iter().filter(|line| line.mark == "!").collect());
 }
 
 fn lines(sentences: impl IntoIterator<Item = answer::Sentence>) -> Vec<Marked> {
@@ -94,7 +108,7 @@ fn table(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], width: usiz
         let metrics: Vec<&Metric> = first.chain(others.iter().take(count).copied()).collect();
         columns(scenario, variants, &metrics, &longest)
     };
-    let fits = |table: &Table| table.fit(width).len() == 1;
+    let fits = |table: &Table| table.width() <= width;
     (0..=others.len()).rev().map(build).find(fits).unwrap_or_else(|| build(0))
 }
 
@@ -102,12 +116,16 @@ fn columns(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], metrics: 
     let names = full::dimensions(scenario, variants);
     let varies =
         |of: &dyn Fn(&VariantAnalysis) -> String| variants.iter().any(|variant| of(variant) != of(variants[0]));
-    let mut columns = vec![Column::left("", 0)];
-    let mut rows: Vec<Vec<Cell>> = variants.iter().map(|variant| vec![mark(scenario, variant)]).collect();
+    let mut columns = Vec::new();
+    let mut rows: Vec<Vec<Cell>> = vec![Vec::new(); variants.len()];
     let mut add = |column: Column, cells: Vec<Cell>| {
         columns.push(column);
         rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
     };
+    let marks: Vec<Cell> = variants.iter().map(|variant| mark(scenario, variant)).collect();
+    if marks.iter().any(|mark| !mark.text.is_empty()) {
+        add(Column::left("", 0), marks);
+    }
     let value = |variant: &VariantAnalysis, name: &str| match variant.dimensions.get(name) {
         Some(value) => words::value(name, value),
         None if name == full::VARIANT => variant.words.clone(),
@@ -136,18 +154,16 @@ fn columns(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], metrics: 
         add(Column::right(format!("{title}{unit}"), 1), cells.collect());
     };
     for metric in metrics {
-        numbers(&metric.to_string(), metric, false);
+        numbers(&title(metric), metric, false);
     }
     if !metrics.contains(&longest) {
         numbers("slowest", longest, true);
     }
-    let starving = |variant: &&&VariantAnalysis| variant.estimate(&Measure::Fairness.into()).is_some();
-    if variants.iter().any(|variant| starving(&variant)) {
-        let cell = |variant: &&VariantAnalysis| match (starving(&variant), Starvation::of(variant)) {
-            (false, _) => Cell::new(Tone::Dim, number::NONE),
-            (true, of @ Starvation::No) => Cell::plain(of.words()),
-            (true, of @ Starvation::Some) => Cell::new(Tone::Warn, of.words()),
-            (true, of @ Starvation::Severe) => Cell::new(Tone::Bad, of.words()),
+    if variants.iter().any(|variant| Starvation::of(variant) != Starvation::No) {
+        let cell = |variant: &&VariantAnalysis| match Starvation::of(variant) {
+            of @ Starvation::No => Cell::plain(of.words()),
+            of @ Starvation::Some => Cell::new(Tone::Warn, of.words()),
+            of @ Starvation::Severe => Cell::new(Tone::Bad, of.words()),
         };
         add(Column::left("starved", 1), variants.iter().map(cell).collect());
     }
@@ -155,7 +171,17 @@ fn columns(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], metrics: 
     Table { keys, columns, rows }
 }
 
-/// `►` for the best variant of its durability level, `≈` for one that is not told apart from it.
+/// Title of a metric's column: what is counted, for a rate.
+fn title(metric: &Metric) -> String {
+    match (metric.measure, &metric.transaction) {
+        (Measure::Throughput, None) => "commits".into(),
+        (Measure::Throughput, Some(transaction)) => transaction.clone(),
+        (Measure::RowsPerSecond, None) => "rows".into(),
+        _ => metric.to_string(),
+    }
+}
+
+/// `►` for the best variant of its durability level, `≈` for one that is not distinguished from it.
 fn mark(scenario: &ScenarioAnalysis, variant: &VariantAnalysis) -> Cell {
     match scenario.answer.level(variant.durability) {
         Some(level) if level.best == variant.index && level.of > 1 => Cell::new(Tone::Strong, "►"),

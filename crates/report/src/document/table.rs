@@ -85,14 +85,19 @@ impl Table {
         self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0).max(title)
     }
 
+    /// Width of the whole table.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        (0..self.columns.len()).map(|column| self.width_of(column) + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
     /// Divides the table into tables that fit `width` and contain all columns together: one table if possible, else one
     /// per group of columns, else more. The renderer wraps a column that is too wide alone.
     #[must_use]
     pub fn fit(&self, width: usize) -> Vec<Table> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|c| self.width_of(c)).collect();
         let keys = self.keys.min(self.columns.len());
-        let total: usize = widths.iter().map(|w| w + GAP).sum();
-        if total <= width + GAP {
+        if self.width() <= width {
             return vec![self.clone()];
         }
         let of_keys: usize = widths[..keys].iter().map(|w| w.min(&KEY_WIDTH) + GAP).sum();

@@ -1,5 +1,6 @@
 //! Integration tests of this package, in one program.
 
+mod answer;
 mod calibration;
 mod common;
 mod compare;

@@ -102,7 +102,8 @@ fn a_run_by_its_own_dimensions() {
     let (info, analysis) = analysed(&study(), &options, outcome);
     let tables = pivot(&analysis, &info, &options).unwrap();
     insta::assert_snapshot!("pivot", show_pivot(&tables, &analysis, &info, WIDE));
-    insta::assert_snapshot!("pivot-markdown", markdown::pivot(&tables, &analysis, &info));
+    let page = markdown::pivot(&tables, &analysis, &info);
+    assert_eq!(page.matches("| scenario |").count(), tables.grids.len(), "{page}");
 }
 
 #[test]

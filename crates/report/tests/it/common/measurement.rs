@@ -26,6 +26,8 @@ pub struct Numbers {
     pub failed: u64,
     /// Number of busy errors.
     pub busy: u64,
+    /// Whether the first of two workers ends a fortieth of the transactions.
+    pub starving: bool,
     /// Table and hash of its content.
     pub content: Vec<(&'static str, &'static str)>,
     /// `journal_mode` and `synchronous` of each connection.
@@ -51,6 +53,7 @@ impl Default for Numbers {
             others: vec![],
             failed: 0,
             busy: 0,
+            starving: false,
             content: vec![],
             settings: vec![("wal", 1), ("wal", 1)],
             searched: false,
@@ -88,12 +91,14 @@ impl Numbers {
                 ..self::operation(role, name, service)
             }
         });
-        let workers = (0..2)
-            .map(|worker| WorkerResult {
+        let least = self.committed / if self.starving { 40 } else { 2 };
+        let workers = (0..)
+            .zip([least, if self.starving { self.committed - least } else { least }])
+            .map(|(worker, ended)| WorkerResult {
                 role: role.into(),
                 worker,
-                committed: self.committed / 2,
-                ended: self.committed / 2,
+                committed: ended,
+                ended,
                 inside_ns: 1_000_000_000,
                 ..WorkerResult::default()
             })

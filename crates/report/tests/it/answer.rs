@@ -1,0 +1,110 @@
+//! "Which one should I use?": the best variant of each durability level, ties, problems, and what is undecided.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+use crate::common::plan::{empty, scenario, text, variant};
+use crate::common::{Gives, Numbers, record};
+use litelab_model::Scalar;
+use litelab_model::durability::Durability;
+use litelab_model::plan::Plan;
+use litelab_record::RunInfo;
+use litelab_record::outcome::FailureKind;
+use litelab_report::analysis::{Answer, ProblemKind};
+use litelab_report::{Analysis, Style, analyse, show};
+
+fn plan(rounds: u32) -> Plan {
+    let profile = |name: &str| variant(0, &[("profile", text(name)), ("workers", Scalar::Integer(8))]);
+    Plan {
+        scenarios: vec![scenario("s", rounds, &["profile", "workers"], 0, &["throughput"])],
+        variants: vec![profile("wal-full"), profile("wal-full-2"), profile("wal-normal"), profile("delete-full")],
+        ..empty()
+    }
+}
+
+/// Committed transactions of the four variants: two safe ones alike, one faster at a risk, one slower at a risk.
+const COMMITTED: [f64; 4] = [10_000.0, 10_050.0, 40_000.0, 2_000.0];
+
+fn trial(round: u32, variant: usize) -> Option<Gives> {
+    let noise = 1.0 + f64::from((round * 7 + variant as u32 * 3) % 8) / 1000.0;
+    let settings = [("wal", 2), ("wal", 2), ("wal", 1), ("delete", 2)][variant];
+    let committed = (COMMITTED[variant] * noise) as u64;
+    Some(Numbers { committed, settings: vec![settings], ..Numbers::default() }.into())
+}
+
+fn run(rounds: u32, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = record(&directory.path().join("run.db"), &plan(rounds), |_| (), trial);
+    let analysis = analyse(&file, &info).unwrap();
+    (info, analysis)
+}
+
+fn answer(analysis: &Analysis) -> &Answer {
+    &analysis.scenarios[0].answer
+}
+
+fn shown((info, analysis): &(RunInfo, Analysis)) -> String {
+    show(analysis, info, Style { color: false, width: 200 })
+}
+
+#[test]
+fn each_level_has_its_best_and_its_ties_and_a_worse_one_is_no_choice() {
+    let run = run(12, trial);
+    let levels = &answer(&run.1).levels;
+    let found: Vec<(Durability, usize, bool)> =
+        levels.iter().map(|level| (level.durability.unwrap(), level.best, level.dominated)).collect();
+    assert_eq!(found, [(Durability::D4, 1, false), (Durability::D3, 3, true), (Durability::D2, 2, false)]);
+    assert_eq!(levels[0].ties, [0]);
+    let bought = levels[2].over_safest.unwrap().ratio.value;
+    assert!((3.9..4.1).contains(&bought), "{bought}");
+    let text = shown(&run);
+    for sentence in [
+        "► safe: wal-full-2, 10.1k commits/s",
+        "not told apart from WAL FULL",
+        "► giving up the last commits at a power loss buys 3.99×",
+        "▼ less safe and not shown to be better: DELETE FULL",
+    ] {
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
+    assert_eq!(answer(&run.1).constant.get("durability"), None);
+}
+
+#[test]
+fn too_few_rounds_are_one_sentence_with_the_number_needed() {
+    let run = run(4, trial);
+    let undecided = answer(&run.1).undecided.as_ref().unwrap();
+    assert_eq!((undecided.text.as_str(), undecided.rounds), ("not compared: 4 rounds, 6 needed", Some(6)));
+    assert!(shown(&run).contains("~ not compared: 4 rounds, 6 needed"));
+}
+
+#[test]
+fn a_reason_shared_by_variants_is_one_problem_and_stands_above_the_table() {
+    let broken = |_: u32, variant: usize| match variant {
+        0 => Some(Gives::Failure(FailureKind::Runner, "disk I/O error at page 7")),
+        2 => Some(Gives::Failure(FailureKind::Runner, "disk I/O error at page 9")),
+        _ => trial(0, variant),
+    };
+    let run = run(6, broken);
+    let problems = &answer(&run.1).problems;
+    assert_eq!(
+        problems.iter().map(|p| (p.kind, p.variants.clone())).collect::<Vec<_>>(),
+        [(ProblemKind::Failed, vec![0, 2])]
+    );
+    let text = shown(&run);
+    let (problem, table) =
+        (text.find("✘ s: WAL FULL and 1 other: 6 of 6 trials failed: disk I/O error"), text.find("── s"));
+    assert!(problem.is_some() && problem < table, "{text}");
+}
+
+#[test]
+fn a_fast_variant_that_starves_its_workers_says_so() {
+    let unfair = |round: u32, variant: usize| match variant {
+        2 => {
+            let Some(Gives::Numbers(numbers)) = trial(round, variant) else { return None };
+            Some(Numbers { starving: true, ..*numbers }.into())
+        }
+        _ => trial(round, variant),
+    };
+    let text = shown(&run(8, unfair));
+    assert!(text.contains("but its slowest worker gets 5 % of the mean"), "{text}");
+    assert!(text.lines().any(|line| line.contains("WAL NORMAL") && line.trim_end().ends_with("YES")), "{text}");
+}
