@@ -68,6 +68,10 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
     let quantiles = [("1 in 1,000 takes", Quantile::P999), ("1 in 100 takes", Quantile::P99)];
     let tails = quantiles.map(|(name, quantile)| (name, Metric::from(Measure::Latency(timing, quantile))));
     let tail = tails.into_iter().find(known).filter(|(_, tail)| tail != metric);
+    // The longest is one observation, of which every trial has enough.
+    let wait = |variant: &VariantAnalysis| {
+        variant.estimate(&longest).map_or_else(|| number::NONE.into(), |wait| number::value(wait.value, Unit::Nanos))
+    };
     let starves = ranked.iter().any(|variant| Starvation::of(variant) != Starvation::No);
     let shown: usize = groups.iter().map(|(_, variants)| variants.len()).sum();
     let columns = 4 + usize::from(tail.is_some()) + usize::from(starves);
@@ -105,7 +109,7 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
                                 td.n { @if let Some(estimate) = variant.estimate(metric) { (number::brief(estimate, metric.unit())) } }
                                 td { @if let Some(estimate) = variant.estimate(metric) { (axis.bar(estimate)) } }
                                 @if let Some((name, tail)) = &tail { td.n data-head=(name) { (time(variant, tail)) } }
-                                td.n data-head="longest wait" { (time(variant, &longest)) }
+                                td.n data-head="longest wait" { (wait(variant)) }
                                 @if starves { td.n data-head="starved?" { (Starvation::of(variant).words()) } }
                             }
                         }

@@ -56,7 +56,7 @@ impl Section {
 
 /// Name and question of a scenario.
 pub(super) fn heading(source: Source<'_>) -> Markup {
-    html! { span.name { (clean(&source.scenario.name)) } " " (clean(&source.scenario.question)) }
+    html! { span.name { (clean(&source.scenario.name)) } " " (element::rich(&source.scenario.question)) }
 }
 
 /// The conclusion: one sentence for each durability level, and what is not decided.
