@@ -26,7 +26,7 @@ pub(crate) use draw::axis::Axis;
 pub(crate) use draw::legend::{Entry, Sample};
 pub(crate) use draw::mark;
 pub(crate) use draw::scale::Kind;
-pub(crate) use xy::{Lane, Mark, Panel, Xy};
+pub(crate) use xy::{Lane, Mark, Xy};
 
 use maud::Markup;
 

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::sound::check;
-use crate::chart::{Axis, Chart, Entry, Flame, Kind, Lane, Mark, Panel, Reading, Sample, Xy};
+use crate::chart::{Axis, Chart, Entry, Flame, Kind, Lane, Mark, Reading, Sample, Xy};
 
 /// Any `f64`, with typical values more frequent.
 fn number() -> impl Strategy<Value = f64> {
@@ -106,19 +106,12 @@ fn lane() -> impl Strategy<Value = Lane> {
 }
 
 prop_compose! {
-    fn panel()(
-        y in axis(), height in 60.0..230.0_f64, marks in vec(mark(), 0..6), lanes in vec(lane(), 0..3),
-    ) -> Panel {
-        Panel { y, height, marks, lanes }
-    }
-}
-
-prop_compose! {
     fn xy()(
         [title, summary, drawn, _] in texts(), words in vec(text(), 0..12), legend in vec(entry(), 0..6), x in axis(),
-        panels in vec(panel(), 0..4), caption in vec(text(), 0..3),
+        y in axis(), height in 60.0..230.0_f64, marks in vec(mark(), 0..9), lanes in vec(lane(), 0..3),
+        caption in vec(text(), 0..3),
     ) -> Xy {
-        Xy { title, summary, drawn, words, legend, x, panels, caption }
+        Xy { title, summary, drawn, words, legend, x, y, height, marks, lanes, caption }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Figure, Source, left_out};
 use crate::analysis::VariantAnalysis;
-use crate::chart::{Axis, Entry, Kind, Lane, Mark, Panel, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Lane, Mark, Sample, Xy, mark, say};
 use crate::html::rounded;
 use crate::html::timing::{Course, MOST_VARIANTS};
 use crate::number;
@@ -108,13 +108,10 @@ fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
         words: lines.iter().map(sentence).chain(events.iter().map(times)).collect(),
         legend: named.chain(happened).collect(),
         x: Axis::seconds("time since the beginning", seconds),
-        panels: vec![Panel {
-            y: Axis::rounded(quantity, Some(unit), points().map(|(_, value)| *value)),
-            height: 150.0,
-            marks: lines.iter().enumerate().map(line).collect(),
-            lanes: events.iter().enumerate().map(lane).collect(),
-            ..Panel::default()
-        }],
+        y: Axis::rounded(quantity, Some(unit), points().map(|(_, value)| *value)),
+        height: 150.0,
+        marks: lines.iter().enumerate().map(line).collect(),
+        lanes: events.iter().enumerate().map(lane).collect(),
         ..Xy::default()
     }
 }

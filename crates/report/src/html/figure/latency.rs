@@ -3,7 +3,7 @@
 use litelab_model::metric::{Timing, Unit};
 
 use super::{Figure, Source, left_out};
-use crate::chart::{Axis, Entry, Kind, Mark, Panel, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Mark, Sample, Xy, mark, say};
 use crate::html::evidence::{Latency, latencies};
 use crate::number;
 
@@ -78,13 +78,10 @@ fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
         words: curves.iter().map(sentence).collect(),
         legend: curves.iter().enumerate().map(|(i, (_, name, _))| Entry::new(Sample::Series(i), name)).collect(),
         x: Some(axis),
-        panels: vec![Panel {
-            y: Axis::times(what, all().map(|(_, nanos)| *nanos)),
-            height: 220.0,
-            marks: marks.collect(),
-            ..Panel::default()
-        }],
-        caption: Vec::new(),
+        y: Axis::times(what, all().map(|(_, nanos)| *nanos)),
+        height: 220.0,
+        marks: marks.collect(),
+        ..Xy::default()
     }
 }
 

@@ -6,7 +6,7 @@ use litelab_stats::{Estimate, Usl};
 
 use super::{Figure, Source};
 use crate::analysis::{VariantAnalysis, longest, words};
-use crate::chart::{Axis, Entry, Kind, Mark, Panel, Reading, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Mark, Reading, Sample, Xy, mark, say};
 use crate::document::answer::level_words;
 use crate::html::bars::title;
 use crate::number;
@@ -156,7 +156,9 @@ fn chart(dimension: &str, what: &str, unit: Unit, curves: &[Curve], on_axis: &[R
         words: curves.iter().map(|curve| curve.sentence(unit)).collect(),
         legend: named.chain(law).collect(),
         x: Some(x),
-        panels: vec![Panel { y, height: 200.0, marks, ..Panel::default() }],
+        y,
+        height: 200.0,
+        marks,
         caption: curves.iter().filter_map(|of| Some(of.named(&law_in_words(of.law.as_ref()?, dimension)))).collect(),
         ..Xy::default()
     }

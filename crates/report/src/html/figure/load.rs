@@ -6,7 +6,7 @@ use litelab_record::outcome::{Probe, ResponseTimes};
 
 use super::{Figure, Source};
 use crate::analysis::VariantAnalysis;
-use crate::chart::{Axis, Entry, Lane, Mark, Panel, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Lane, Mark, Sample, Xy, mark, say};
 use crate::number;
 
 /// Largest number of variants of a scenario with a chart.
@@ -94,13 +94,10 @@ fn chart(probes: &[Probe], limit: Option<(f64, String)>, sustainable: Option<f64
         words: probes.iter().map(|probe| sentence(probe)).collect(),
         legend,
         x: Axis::linear("offered load", Some(Unit::PerSecond), true, rates),
-        panels: vec![Panel {
-            y: Axis::times("response time from the scheduled start", times),
-            height: 220.0,
-            marks,
-            lanes,
-            ..Panel::default()
-        }],
+        y: Axis::times("response time from the scheduled start", times),
+        height: 220.0,
+        marks,
+        lanes,
         ..Xy::default()
     }
 }
