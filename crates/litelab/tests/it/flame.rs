@@ -92,7 +92,7 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
         matches!(complaints(&output).as_slice(), [line] if line.contains("perf is missing: install")),
         "{output:?}"
     );
-    assert!(shown.contains("own-connection") && !shown.contains("Where CPU time goes"), "{shown}");
+    assert!(shown.contains("own connection") && !shown.contains("Where CPU time goes"), "{shown}");
     let file = folder.path().join("hot.db");
     assert_eq!(stacks(&file), []);
     // Without `--flame` there is no message about it.

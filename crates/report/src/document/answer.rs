@@ -99,13 +99,13 @@ pub fn levels(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence>
     let Some((metric, safest)) = scenario.answer.metric.as_ref().zip(levels.first()) else { return Vec::new() };
     let choices = levels.iter().filter(|level| !level.dominated);
     let mut lines: Vec<Sentence> = choices.map(|level| line(level, safest, metric, analysis)).collect();
-    let dominated: Vec<&str> = levels.iter().filter(|l| l.dominated).map(|l| name(l.best, analysis)).collect();
+    let dominated: Vec<&LevelAnswer> = levels.iter().filter(|level| level.dominated).collect();
     if !dominated.is_empty() {
-        lines.push(Sentence::new(
-            "▼",
-            Tone::Warn,
-            format!("less safe and not shown to be better: {}", dominated.join(", ")),
-        ));
+        let known = dominated.iter().all(|level| level.durability.is_some());
+        let safe = if known { "less safe" } else { "less safe or not known to be safe" };
+        let names: Vec<&str> = dominated.iter().map(|level| name(level.best, analysis)).collect();
+        let text = format!("{safe} and not shown to be better: {}", names.join(" · "));
+        lines.push(Sentence::new("▼", Tone::Warn, text));
     }
     lines
 }
@@ -141,13 +141,13 @@ fn line(level: &LevelAnswer, safest: &LevelAnswer, metric: &Metric, analysis: &A
     Sentence::new("►", level_tone(level.durability), text)
 }
 
-/// Formats as `not told apart from app lock, one connection`, or `not told apart from 5 others (≈)`.
+/// Formats as `not told apart from app lock or one connection`, or `not told apart from 5 others (≈)`.
 fn ties(level: &LevelAnswer, analysis: &Analysis) -> Option<String> {
     if level.ties.is_empty() {
         return None;
     }
     let names: Vec<&str> = level.ties.iter().map(|index| name(*index, analysis)).collect();
-    let names = names.join(", ");
+    let names = names.join(" or ");
     Some(match names.chars().count() < LONG {
         true => format!("not told apart from {names}"),
         false => format!("not told apart from {} (≈)", number::counted(level.ties.len() as u64, "other")),

@@ -190,18 +190,21 @@ fn mark(scenario: &ScenarioAnalysis, variant: &VariantAnalysis) -> Cell {
     }
 }
 
-/// One line for each claim: the verdict, what was measured and asked, the sentence.
+/// One line for each decided claim: the verdict, what was measured and asked, the sentence.
 fn claims(document: &mut Document, analysis: &Analysis) {
     let Element::Claims(claims) = super::claims::listed(analysis) else { return };
     if claims.is_empty() {
         return;
     }
     document.heading("Claims", &super::claims::counts(analysis));
+    let (open, decided): (Vec<_>, Vec<_>) = claims.into_iter().partition(|of| of.tone == Tone::Warn);
     let line = |of: super::ClaimElement| {
-        let open = if of.glyph == "?" { "open: " } else { "" };
-        Marked::new(of.glyph, of.tone, format!("{open}{} ({}): {}", of.measured, of.asked, of.text))
+        Marked::new(of.glyph, of.tone, format!("{} ({}): {}", of.measured, of.asked, of.text))
     };
-    document.marked(claims.into_iter().map(line).collect());
+    document.marked(decided.into_iter().map(line).collect());
+    if !open.is_empty() {
+        document.marked(vec![Marked::new("?", Tone::Warn, format!("{} open, with the reason in --all", open.len()))]);
+    }
 }
 
 /// The findings of the study, else the best safe variant of each scenario if there are several.
