@@ -75,7 +75,6 @@
   const pick = (name) => {
     picked = picked === name ? null : name;
     for (const element of all(".v.on")) element.classList.remove("on");
-    document.body.classList.toggle("picked", picked !== null);
     if (picked) for (const element of all(`.${picked}`)) element.classList.add("on");
   };
   const show = (event) => {
