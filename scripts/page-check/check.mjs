@@ -6,30 +6,50 @@ import { pathToFileURL } from "node:url";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const NARROW = { width: 400, height: 800 };
-const WIDE = { width: 1200, height: 900 };
+const NARROW = { width: 390, height: 800 };
+const WIDE = { width: 1300, height: 900 };
+// Width of a printed page of A4 within its margins.
+const PAPER = { width: 718, height: 1000 };
 const ALL = [[NARROW, "light"], [NARROW, "dark"], [WIDE, "light"], [WIDE, "dark"]];
+// Milliseconds within which a page is there.
+const PROMPT = 1000;
+const quickest = new Map();
 /** A single size and theme, for a quick check. */
 export const ONE = [ALL[0]];
 // Number of tab stops that are checked; these are enough to show that each one leads to the next.
 const MOST_TABS = 400;
 
-/** Returns all defects of the page in a file. Default: at all sizes and in all themes. */
-export async function check(browser, file, looks = ALL) {
+/**
+ * Returns all defects of the page in a file. Default: at all sizes and in all themes. With `pictures`, a path without
+ * its end, it writes screenshots for people to look at.
+ */
+export async function check(browser, file, looks = ALL, pictures = null) {
   const wrong = new Set();
+  const picture = async (page, name) => pictures && (await page.screenshot({ path: `${pictures}-${name}.png`, fullPage: true }));
   for (const [viewport, colorScheme] of looks) {
     const where = `${viewport.width} px, ${colorScheme}`;
     await visit(browser, file, { viewport, colorScheme, offline: true }, wrong, async (page) => {
+      await picture(page, `${viewport.width}-${colorScheme}`);
       for (const line of await page.evaluate(shape)) wrong.add(line);
+      for (const line of await page.evaluate(overlaps)) wrong.add(`${line} (${where})`);
       for (const line of await page.evaluate(overflow)) wrong.add(`${line} (${where})`);
       for (const line of await accessible(page)) wrong.add(`${line} (${where})`);
       // The keyboard is checked at one size and in one theme, because the markup is always the same.
       if (viewport === NARROW && colorScheme === "light") for (const line of await keyboard(page)) wrong.add(line);
+      if (viewport === WIDE && colorScheme === "light") for (const line of await script(page)) wrong.add(line);
     });
   }
+  await visit(browser, file, { viewport: PAPER, offline: true }, wrong, async (page) => {
+    await page.emulateMedia({ media: "print" });
+    await picture(page, "print");
+    for (const line of await page.evaluate(overflow)) wrong.add(`${line} (print)`);
+    for (const line of await page.evaluate(printed)) wrong.add(line);
+  });
   await visit(browser, file, { viewport: WIDE, offline: true, javaScriptEnabled: false }, wrong, async (page) => {
     for (const line of await page.evaluate(still)) wrong.add(line);
   });
+  // The quickest of all visits, because other programs may run beside one.
+  if (quickest.get(file) > PROMPT) wrong.add(`the page takes ${Math.round(quickest.get(file))} ms`);
   return [...wrong];
 }
 
@@ -43,13 +63,15 @@ async function visit(browser, file, options, wrong, look) {
   });
   page.on("pageerror", (error) => wrong.add(`script error: ${error.message}`));
   page.on("request", (request) => {
-    if (request.url() !== url && !request.url().startsWith("data:")) wrong.add(`request: ${request.url()}`);
+    if (request.url() !== url && !/^(data|blob):/.test(request.url())) wrong.add(`request: ${request.url()}`);
   });
   await page.addInitScript(() => {
     window.violations = [];
     document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`policy violated: ${event.effectiveDirective} ${event.blockedURI}`));
   });
   await page.goto(url);
+  const took = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
+  quickest.set(file, Math.min(took, quickest.get(file) ?? Infinity));
   await page.waitForTimeout(100);
   await look(page);
   for (const line of await page.evaluate(() => window.violations ?? [])) wrong.add(line);
@@ -86,7 +108,7 @@ function shape() {
   }
   for (const region of document.querySelectorAll("[role=region], nav, body section")) if (!name(region)) wrong.push(`a region has no name: ${region.outerHTML.slice(0, 80)}`);
   for (const table of document.querySelectorAll("main table")) {
-    if (table.querySelector("thead th:not([scope=col]), tbody th:not([scope=row])") && !table.closest(".live")) wrong.push("a heading of a table has no scope");
+    if (table.querySelector("thead th:not([scope=col]), tbody th:not([scope^=row])") && !table.closest(".live")) wrong.push("a heading of a table has no scope");
   }
   const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
   for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) wrong.push(`id ${id} is there twice`);
@@ -107,10 +129,75 @@ function overflow() {
   return [`the page scrolls sideways, ${scrollWidth} px: ${wide.slice(0, 2).map((e) => e.outerHTML.slice(0, 100)).join(" | ")}`];
 }
 
+/** Returns labels of a chart that lie upon each other or outside of it. Runs in the page. */
+function overlaps() {
+  const wrong = [];
+  for (const chart of document.querySelectorAll("svg.chart:not(:has(.flame))")) {
+    const frame = chart.getBoundingClientRect();
+    if (frame.width === 0) continue;
+    const id = chart.closest("figure")?.id ?? "?";
+    const labels = [...chart.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => [text.textContent, text.getBoundingClientRect()]);
+    labels.forEach(([one, a], at) => {
+      if (a.left < frame.left - 1 || a.right > frame.right + 1) wrong.push(`the label “${one}” in #${id} is cut`);
+      for (const [other, b] of labels.slice(at + 1)) {
+        // The box of a text is higher than its letters.
+        const [x, y] = [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+        if (x > 1 && y > a.height / 3) wrong.push(`the labels “${one}” and “${other}” in #${id} overlap`);
+      }
+    });
+  }
+  return wrong;
+}
+
+/** Returns cells of tables that a printed page cuts or leaves out. Runs in the page. */
+function printed() {
+  const wrong = [];
+  const width = document.documentElement.clientWidth;
+  for (const cell of document.querySelectorAll("main :is(th, td):not(.live *)")) {
+    const { right, width: own } = cell.getBoundingClientRect();
+    if (right > width + 1 || own === 0) wrong.push(`print cuts the cell “${cell.textContent.trim().slice(0, 40)}” of #${cell.closest("[id]")?.id}`);
+  }
+  return wrong.slice(0, 5);
+}
+
+/** Checks what the page's script does: sorting, the variant under focus, the highlight, and the download. */
+async function script(page) {
+  const wrong = [];
+  const heading = page.locator("main table.sort thead th.n button").first();
+  if (await heading.count()) {
+    const order = () => page.evaluate(() => [...document.querySelector("main table.sort:has(th.n)").tBodies[0].rows].map((row) => row.textContent));
+    const before = await order();
+    await heading.click();
+    const down = await order();
+    await heading.click();
+    const up = await order();
+    if (before.length > 2 && down.join() === up.join()) wrong.push("a column does not sort");
+    if ([...before].sort().join() !== [...up].sort().join()) wrong.push("sorting loses rows");
+  }
+  const variant = page.locator("main tr.v a").first();
+  if (await variant.count()) {
+    await variant.focus();
+    const told = await page.locator("#info").innerText();
+    if (!/litelab run/.test(told) || told.split("\n").length < 4) wrong.push(`the focused variant is described as “${told}”`);
+    await page.keyboard.press("Enter");
+    if ((await page.locator(".v.on").count()) < 2) wrong.push("a chosen variant is not highlighted everywhere");
+    await page.keyboard.press("Escape");
+    if ((await page.locator(".v.on").count()) > 0 || (await page.locator("#info").isVisible())) wrong.push("Escape does not end the highlight");
+  }
+  const button = page.locator("#csv");
+  if (await button.count()) {
+    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+    if (lines[0] !== "scenario,variant,durability,metric,round,value" || lines.length < 3) wrong.push(`the CSV file begins with ${lines[0]} and has ${lines.length} lines`);
+  }
+  return wrong;
+}
+
 /** Checks that charts are visible without scripts. Runs in the page. */
 function still() {
   const wrong = [];
   for (const chart of document.querySelectorAll("svg.chart")) {
+    if (chart.closest("details")) chart.closest("details").open = true;
     const box = chart.getBoundingClientRect();
     if (box.width < 100 || box.height < 30) wrong.push(`without scripts a chart in #${chart.closest("figure")?.id} is not seen`);
   }
@@ -130,7 +217,7 @@ async function accessible(page) {
 async function keyboard(page) {
   await page.evaluate((most) => {
     const all = document.querySelectorAll("a[href], button, summary, [tabindex='0']");
-    window.stops = [...all].filter((stop) => stop.getClientRects().length > 0).slice(0, most);
+    window.stops = [...all].filter((stop) => stop.checkVisibility()).slice(0, most);
     document.activeElement?.blur();
   }, MOST_TABS);
   const count = await page.evaluate(() => window.stops.length);

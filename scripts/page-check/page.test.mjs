@@ -28,7 +28,8 @@ after(async () => {
 test("there are pages", () => assert.notEqual(pages.length, 0));
 
 for (const page of pages) {
-  test(basename(page), async () => assert.deepEqual(await check(browser, page), []));
+  const pictures = process.env.PICTURES && join(process.env.PICTURES, basename(page, ".html"));
+  test(basename(page), async () => assert.deepEqual(await check(browser, page, undefined, pictures), []));
 }
 
 // Negative controls: a page with this defect inserted, and the message that the check must report.
@@ -42,6 +43,7 @@ const NEGATIVE = [
   ["a chart without axis titles", / class="title"/g, "", /has no axis title/],
   ["a heading that skips a level", "</main>", "<h2>two</h2><h4>four</h4></main>", /skips a level/],
   ["a wide line", "</main>", `<pre>${"x".repeat(300)}</pre></main>`, /scrolls sideways/],
+  ["labels upon each other", "</main>", `<svg class="chart" role="img" aria-label="x" viewBox="0 0 440 90"><text x="9" y="40">one</text><text x="12" y="40">two</text></svg></main>`, /“one” and “two” in .* overlap/],
   ["a link out", "</main>", "<a href=\"https://example.org\">x</a></main>", /leaves the page/],
   ["a region that the keyboard cannot scroll", "</main>", `<div class="scroll" role="region" aria-label="x"><pre>${"x".repeat(300)}</pre></div></main>`, /axe scrollable-region-focusable/],
   ["a list that is none", "</main>", "<ul><p>x</p></ul></main>", /axe list/],

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::plan::{empty, outcome, scenario, text, variant};
 use common::{Gives, record};
-use litelab_model::Plan;
+use litelab_model::{Plan, Scalar};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::{Style, analyse, html, show_all};
 
@@ -40,6 +40,56 @@ fn a_variant_grows_by_one_number_per_metric_and_trial() {
         assert!(variant.metrics.values().all(|values| values.by_round.len() <= 60));
         assert_eq!(variant.measured, 60);
     }
+}
+
+/// The run of `scripts/test-page`: a hundred variants in each of three scenarios (two dimensions with bars, a number of
+/// workers with lines, one change at a time).
+fn large() -> Plan {
+    let profiles = ["wal-full", "wal-normal", "delete-full", "wal-off"];
+    let grid = (0..100)
+        .map(|i| variant(0, &[("profile", text(profiles[i % 4])), ("query", text(&format!("query-{}", i / 4)))]));
+    let sharing = ["own-connection", "app-lock", "one-connection", "pool(4)", "group-commit"];
+    let workers = (0..100)
+        .map(|i| variant(1, &[("sharing", text(sharing[i % 5])), ("workers", Scalar::Integer(1 + i as i64 / 5))]));
+    let alone = (0..100).map(|i| variant(2, &[("driver", text(&format!("driver-{i}")))]));
+    let metrics = ["throughput", "p50", "p99", "cpu"];
+    Plan {
+        scenarios: vec![
+            scenario("grid", 10, &["profile", "query"], 0, &metrics),
+            scenario("workers", 10, &["sharing", "workers"], 100, &metrics),
+            scenario("drivers", 10, &["driver"], 200, &metrics),
+        ],
+        variants: grid.chain(workers).chain(alone).collect(),
+        ..empty()
+    }
+}
+
+/// Opened in a browser by `scripts/test-page`, from this place.
+#[test]
+fn a_page_of_a_hundred_variants_is_small() {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let path = directory.join("large.db");
+    let _absent = std::fs::remove_file(&path);
+    let trial = |round: u32, variant: usize| {
+        let gives = outcome(round % 8, [0, 1, 2][variant % 3])?;
+        let Gives::Numbers(mut numbers) = gives else { return Some(gives) };
+        // Different values, so that bars differ, with the durability of the profile.
+        numbers.committed = numbers.committed * (variant as u64 % 37 + 5) / 10;
+        numbers.settings = vec![[("wal", 2), ("wal", 1), ("delete", 2), ("wal", 0)][variant % 4]];
+        Some(Gives::Numbers(numbers))
+    };
+    let (file, info) = record(&path, &large(), |_| (), trial);
+    let (analysis, evidence) = html::read(&file, &info).unwrap();
+    let page = html::page(&analysis, &info, &evidence);
+    std::fs::write(directory.join("large.html"), &page).unwrap();
+    assert!(page.len() < 750_000, "{} bytes for 300 variants", page.len());
+    let mut third = analysis.clone();
+    for scenario in &mut third.scenarios {
+        scenario.variants.truncate(34);
+        scenario.comparisons.truncate(33);
+    }
+    let page = html::page(&third, &info, &evidence);
+    assert!(page.len() <= 250_000, "{} bytes for 102 variants", page.len());
 }
 
 /// Peak resident memory of this process in KiB.

@@ -1,20 +1,24 @@
-//! `litelab report [RUN] [-o FILE] [--splice FILE]`: writes an HTML page, or updates tables in a Markdown page.
+//! `litelab report [RUN [RUN]] [-o FILE] [--open] [--splice FILE]`: writes an HTML page of one run or of two side by
+//! side, or updates tables in a Markdown page.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::Result;
 use litelab_model::unknown;
 use litelab_record::{RunFile, RunInfo};
-use litelab_report::analysis::analyse;
+use litelab_report::analysis::{Analysis, analyse};
 use litelab_report::{ReportError, export, html};
 
 use crate::exit::{BadInput, Exit};
-use crate::{files, output};
+use crate::{files, output, style};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  litelab report
+  litelab report --open
   litelab report litelab-runs/event-loop-20260131-123456.db -o event-loop.html
+  litelab report laptop.db server.db
   litelab report --only writers
   litelab report --splice docs/RUNTIMES.md
 
@@ -22,11 +26,15 @@ A page marks its tables by two comments; columns are named by their titles (defa
   <!-- splice event-loop/pool: throughput, p99 -->
   <!-- end of splice -->")]
 pub struct Args {
-    /// Run file; default: the newest
-    run: Option<PathBuf>,
-    /// HTML file to write; default: the run file's name with .html
+    /// Run files: one, or two for a page with both side by side; default: the newest
+    #[arg(value_name = "RUN", num_args = 0..=2)]
+    runs: Vec<PathBuf>,
+    /// HTML file to write; default: the first run file's name with .html
     #[arg(short, long, value_name = "FILE", conflicts_with = "splice")]
     output: Option<PathBuf>,
+    /// Open the page in the browser
+    #[arg(long, conflicts_with = "splice")]
+    open: bool,
     /// Only these scenarios
     #[arg(long, value_name = "SCENARIO", value_delimiter = ',', conflicts_with = "splice")]
     only: Vec<String>,
@@ -35,38 +43,85 @@ pub struct Args {
     splice: Option<PathBuf>,
 }
 
-/// Writes the HTML page of a run, or updates the tables of a Markdown page. A page is left unchanged on an error.
+/// A run file with its data.
+struct Run {
+    file: PathBuf,
+    run: RunFile,
+    info: RunInfo,
+}
+
+/// Writes the HTML page of a run or of two, or updates the tables of a Markdown page. A page is left unchanged on an
+/// error.
 pub fn run(args: &Args) -> Result<Exit> {
-    let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
-    let run = RunFile::open(&file)?;
-    let info = run.info()?;
-    match &args.splice {
-        Some(path) => splice(path, &run, &info)?,
-        None => {
-            let beside = file.with_extension("html");
-            page(args, args.output.as_deref().unwrap_or(&beside), &file, &run, &info)?;
+    let first = open(args.runs.first().map(PathBuf::as_path))?;
+    let second = args.runs.get(1).map(|file| open(Some(file))).transpose()?;
+    match (&args.splice, second) {
+        (Some(_), Some(_)) => return Err(BadInput("--splice takes one run".into()).into()),
+        (Some(path), None) => splice(path, &first.run, &first.info)?,
+        (None, second) => {
+            let beside = first.file.with_extension("html");
+            page(args, args.output.as_deref().unwrap_or(&beside), &first, second.as_ref())?;
         }
     }
     Ok(Exit::Ok)
 }
 
-fn page(args: &Args, path: &Path, file: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
-    if is_same(path, file) {
+fn open(file: Option<&Path>) -> Result<Run> {
+    let file = files::find_run(file, Path::new(files::DIRECTORY))?;
+    let run = RunFile::open(&file)?;
+    let info = run.info()?;
+    Ok(Run { file, run, info })
+}
+
+fn page(args: &Args, path: &Path, first: &Run, second: Option<&Run>) -> Result<()> {
+    if [Some(first), second].into_iter().flatten().any(|run| is_same(path, &run.file)) {
         let what = format!("{}: this is the run file itself; name another with -o", path.display());
         return Err(BadInput(what).into());
     }
-    let scenarios = || info.plan.scenarios.iter().map(|scenario| scenario.name.as_str());
-    if let Some(name) = args.only.iter().find(|name| !scenarios().any(|known| known == *name)) {
-        return Err(BadInput(unknown("scenario", name, scenarios())).into());
-    }
-    let (mut analysis, evidence) = html::read(run, info)?;
-    if !args.only.is_empty() {
-        analysis.keep(&args.only);
-    }
-    let page = html::page(&analysis, info, &evidence);
+    let (analysis, evidence) = read(first, &args.only)?;
+    let page = match second {
+        None => html::page(&analysis, &first.info, &evidence),
+        Some(second) => {
+            let (other, further) = read(second, &args.only)?;
+            html::pair((&analysis, &first.info, &evidence), (&other, &second.info, &further))
+        }
+    };
     files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
     output::line(format_args!("{}: {} kB", path.display(), page.len().div_ceil(1000)));
+    if args.open && !browse(path) {
+        output::note(
+            style::WARNING,
+            "warning",
+            format_args!("no browser found (set $BROWSER): open {} yourself", path.display()),
+        );
+    }
     Ok(())
+}
+
+fn read(run: &Run, only: &[String]) -> Result<(Analysis, html::Evidence)> {
+    let scenarios = || run.info.plan.scenarios.iter().map(|scenario| scenario.name.as_str());
+    if let Some(name) = only.iter().find(|name| !scenarios().any(|known| known == *name)) {
+        return Err(BadInput(unknown("scenario", name, scenarios())).into());
+    }
+    let (mut analysis, evidence) = html::read(&run.run, &run.info)?;
+    if !only.is_empty() {
+        analysis.keep(only);
+    }
+    Ok((analysis, evidence))
+}
+
+/// Opens a file with the first program that does not end with an error at once.
+fn browse(path: &Path) -> bool {
+    let chosen = std::env::var_os("BROWSER").filter(|browser| !browser.is_empty()).map(PathBuf::from);
+    let system = ["xdg-open", "open"].map(PathBuf::from);
+    chosen.into_iter().chain(system).any(|program| {
+        let quiet = || Stdio::null();
+        let child = Command::new(program).arg(path).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+        let Ok(mut child) = child else { return false };
+        std::thread::sleep(Duration::from_millis(300));
+        // A browser that goes on running is one that opened.
+        child.try_wait().is_ok_and(|ended| ended.is_none_or(|status| status.success()))
+    })
 }
 
 /// Whether both paths lead to the same file.

@@ -52,6 +52,18 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     let part = std::fs::read_to_string(dir.join("three.html")).unwrap();
     assert!(part.contains("--only memory") && !part.contains("--only processes"));
 
+    // Side by side, with a browser that is none.
+    let mut browse = Command::new(env!("CARGO_BIN_EXE_litelab"));
+    browse.args(["report", "one.db", "one.db", "-o", "pair.html", "--open"]).current_dir(dir);
+    let output = browse.env("BROWSER", dir.join("no-browser")).env("PATH", "").output().unwrap();
+    assert!(output.status.success());
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(warning.starts_with("warning: no browser found") && warning.contains("pair.html"), "{warning}");
+    let pair = std::fs::read_to_string(dir.join("pair.html")).unwrap();
+    assert!(pair.contains("litelab compare one.db one.db"));
+    std::fs::remove_file(dir.join("pair.html")).unwrap();
+    refused(&run(dir, &["report", "one.db", "one.db", "--splice", "any"]), "--splice takes one run");
+
     refused(&run(dir, &["report", "one.db", "--only", "memori"]), "did you mean `memory`");
     refused(&run(dir, &["report", "one.db", "-o", "no/such/folder.html"]), "no/such/folder.html");
     refused(&run(dir, &["report", "one.db", "-o", "./one.db"]), "the run file itself");

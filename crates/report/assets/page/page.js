@@ -1,97 +1,136 @@
-// Pictures over time become charts to zoom into, with one cursor for all of a scenario. Without this script the sketches
-// that stand in their place are complete.
+// The page is complete without this script. It adds: columns to sort by, the values and settings of the variant under
+// the cursor or the keyboard's focus, a click that highlights a variant everywhere, and the values by round as CSV.
 "use strict";
 (() => {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const prefixes = { bytes: [[2 ** 30, " GiB"], [2 ** 20, " MiB"], [2 ** 10, " KiB"], [1, " B"]], "per second": [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]], ns: [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]] };
-  const text = (value, unit) => {
-    if (value == null) return "–";
-    const [by, after] = prefixes[unit].find(([by]) => Math.abs(value) >= by) ?? prefixes[unit].at(-1);
-    return Number((value / by).toPrecision(3)) + after;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const text = (element) => element?.textContent.trim().replace(/\s+/g, " ") ?? "";
+  const make = (name, content, parent) => {
+    const element = document.createElement(name);
+    element.textContent = content;
+    parent?.append(element);
+    return element;
   };
-  // Ticks of bytes stand at powers of two.
-  const powers = Array.from({ length: 50 }, (_, power) => 2 ** power);
-  const dashes = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
-  const charts = [];
 
-  const marks = (numbers) => (u) => {
-    const { ctx, bbox } = u;
-    ctx.save();
-    ctx.lineWidth = 2 * devicePixelRatio;
-    numbers.marks.forEach((seconds, line) => {
-      if (!u.series[line + 1].show) return;
-      ctx.strokeStyle = css("--line-" + (line + 1));
-      ctx.beginPath();
-      for (const at of seconds) {
-        const x = u.valToPos(at, "x", true);
-        if (x < bbox.left || x > bbox.left + bbox.width) continue;
-        // A lane for each line, at the top, where they do not cover a log that is empty.
-        ctx.moveTo(x, bbox.top + (line * 8 + 1) * devicePixelRatio);
-        ctx.lineTo(x, bbox.top + (line * 8 + 7) * devicePixelRatio);
-      }
-      ctx.stroke();
+  // A cell as a number in base units: `45.9k/s ±7 %`, `1.28 ms`, `4.00 MiB`; null for other text.
+  const factors = { k: 1e3, M: 1e6, G: 1e9, ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+  const value = (cell) => {
+    const found = /^(?:max of \d+ )?([\d.]+)\s?(?:([kMG])(?=\s|\/|$)|(ns|µs|ms|s|KiB|MiB|GiB|TiB)\b)?/.exec(text(cell));
+    return found && Number(found[1]) * (factors[found[2] ?? found[3]] ?? 1);
+  };
+
+  const sort = (table, heading, column) => {
+    const descending = heading.getAttribute("aria-sort") !== "descending";
+    for (const other of all("th[aria-sort]", table)) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    const compare = (a, b) => {
+      const [x, y] = [a, b].map((row) => row.cells[column]);
+      const [v, w] = [value(x), value(y)];
+      // Cells without a number come last in both directions.
+      if ((v === null) !== (w === null)) return v === null ? 1 : -1;
+      const order = v === null ? text(x).localeCompare(text(y)) : v - w;
+      return descending ? -order : order;
+    };
+    const body = table.tBodies[0];
+    body.append(...[...body.rows].sort(compare));
+  };
+  for (const table of all("table.sort")) {
+    [...table.tHead.rows[0].cells].forEach((heading, column) => {
+      const button = make("button", text(heading));
+      button.type = "button";
+      heading.replaceChildren(button);
+      button.addEventListener("click", () => sort(table, heading, column));
     });
-    ctx.restore();
-  };
-
-  const draw = (chart) => {
-    const { figure, group, numbers } = chart;
-    chart.plot?.destroy();
-    const axis = { stroke: css("--ink"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
-    const series = numbers.series.map(({ name }, line) => ({
-      label: name, stroke: css("--line-" + (line + 1)), width: 1.5, dash: dashes[line], points: { show: false },
-      value: (u, value) => text(value, numbers.unit),
-    }));
-    const plot = new uPlot({
-      width: figure.clientWidth, height: 230,
-      cursor: { sync: { key: group }, points: { size: 6 } },
-      scales: { x: { time: false }, y: { range: (u, low, high) => [0, high > 0 ? high * (numbers.marks.length ? 1.3 : 1.05) : 1] } },
-      series: [{ label: "time (s)", value: (u, value) => (value == null ? "–" : value + " s") }, ...series],
-      axes: [
-        { ...axis, label: "time since the start (s)", labelSize: 18, size: 32 },
-        { ...axis, label: numbers.quantity + " (" + (numbers.unit === "ns" ? "time" : numbers.unit) + ")", labelSize: 18, size: 74, ...(numbers.unit === "bytes" ? { incrs: powers } : {}), values: (u, all) => all.map((value) => text(value, numbers.unit)) },
-      ],
-      hooks: { draw: numbers.marks.length ? [marks(numbers)] : [] },
-    }, [numbers.seconds, ...numbers.series.map(({ values }) => values)], chart.place);
-    const wrap = plot.root.querySelector(".u-wrap");
-    wrap.setAttribute("role", "img");
-    wrap.setAttribute("aria-label", figure.querySelector("svg > title").textContent + ". " + figure.querySelector("svg > desc").textContent);
-    // What a click on the legend does, a key does.
-    plot.root.querySelectorAll(".u-legend .u-series").forEach((row, line) => {
-      const cell = row.querySelector("th");
-      cell.setAttribute("scope", "row");
-      if (line === 0) return;
-      const name = cell.querySelector(".u-label");
-      name.tabIndex = 0;
-      name.setAttribute("role", "button");
-      name.setAttribute("aria-pressed", "true");
-      const shown = () => name.setAttribute("aria-pressed", String(plot.series[line].show));
-      cell.addEventListener("click", shown);
-      name.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        plot.setSeries(line, { show: !plot.series[line].show });
-        shown();
-      });
-    });
-    chart.plot = plot;
-  };
-
-  for (const data of document.querySelectorAll("script[data-figure]")) {
-    const figure = document.getElementById(data.dataset.figure);
-    const place = document.createElement("div");
-    place.className = "live";
-    figure.querySelector("svg").after(place);
-    figure.classList.add("has-live");
-    charts.push({ figure, place, group: data.dataset.group, numbers: JSON.parse(data.textContent), plot: null });
   }
-  const all = () => charts.forEach(draw);
-  all();
-  dark.addEventListener("change", all);
-  new ResizeObserver(() => {
-    for (const { plot, figure } of charts) {
-      if (plot && plot.width !== figure.clientWidth) plot.setSize({ width: figure.clientWidth, height: 230 });
+
+  // A variant is known by its class: `v v12`.
+  const variant = (target) => {
+    const element = target.closest?.(".v");
+    return element && { element, name: [...element.classList].find((name) => /^v[\w-]*\d+$/.test(name)) };
+  };
+  const info = document.getElementById("info");
+  const describe = ({ element, name }) => {
+    const scenario = element.closest("section.scenario");
+    const side = element.closest(".pair > div") ?? scenario;
+    const rows = all(`tr.${name}`, side);
+    const heads = (row) => all("thead th", row.closest("table")).map(text);
+    const cells = (row) => [...row.cells].map((cell, at) => [heads(row)[at], text(cell)]).filter(([head, cell]) => head && cell && cell !== "–" && head !== "bar" && head !== "by round");
+    const keep = (selector) => rows.filter((row) => row.closest(selector));
+    const values = [...keep("table.bars"), ...keep("table.sort")].flatMap((row) => cells(row).filter(([head], at) => row.cells[at]?.tagName === "TD" || head === "durability"));
+    const settings = keep("table.variants");
+    const shared = text(side.querySelector("details.settings > p > code:not(.again)"));
+    info.replaceChildren();
+    make("b", settings.length ? text(settings[0].cells[0]) : text(element), info);
+    const list = make("dl", "", info);
+    const seen = new Set();
+    for (const [head, cell] of [...values, ...settings.flatMap((row) => cells(row).slice(1)), ["settings of all", shared], ["again", text(side.querySelector("code.again"))]]) {
+      if (!cell || seen.has(head) || (head === "durability" && seen.size === 0)) continue;
+      seen.add(head);
+      const pair = make("div", "", list);
+      make("dt", head, pair);
+      make("dd", cell, pair);
     }
-  }).observe(document.querySelector("main"));
+    info.hidden = false;
+  };
+  let picked = null;
+  const pick = (name) => {
+    picked = picked === name ? null : name;
+    for (const element of all(".v.on")) element.classList.remove("on");
+    if (picked) for (const element of all(`.${picked}`)) element.classList.add("on");
+  };
+  const show = (event) => {
+    const found = variant(event.target);
+    if (found) describe(found);
+    else if (!picked) info.hidden = true;
+  };
+  document.addEventListener("mouseover", show);
+  document.addEventListener("focusin", show);
+  document.addEventListener("click", (event) => {
+    const found = variant(event.target);
+    const link = event.target.closest?.("a");
+    if (!found || link?.classList.contains("mark") || event.target.closest?.("button, summary")) return;
+    event.preventDefault();
+    pick(found.name);
+    describe(found);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (picked) pick(picked);
+    info.hidden = true;
+  });
+
+  // Wide tables have a shadow at the side on which more columns are.
+  for (const region of all(".scroll")) {
+    const mark = () => {
+      region.classList.toggle("more-left", region.scrollLeft > 1);
+      region.classList.toggle("more-right", region.scrollLeft + region.clientWidth < region.scrollWidth - 1);
+    };
+    region.addEventListener("scroll", mark, { passive: true });
+    new ResizeObserver(mark).observe(region);
+  }
+
+  // A link to a place in a closed part of the page opens it.
+  const open = () => {
+    for (let part = document.getElementById(location.hash.slice(1)); part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+  };
+  addEventListener("hashchange", open);
+  open();
+
+  const button = document.getElementById("csv");
+  if (!button) return;
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const { scenarios } = JSON.parse(document.getElementById("data").textContent);
+    const quote = (cell) => (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell);
+    const lines = [["scenario", "variant", "durability", "metric", "round", "value"]];
+    for (const { name, metrics, variants } of scenarios) {
+      for (const [label, durability, values] of variants) {
+        values.forEach((rounds, metric) => rounds.forEach((value, round) => value !== null && lines.push([name, label, durability, metrics[metric], round + 1, value])));
+      }
+    }
+    const link = make("a", "");
+    link.href = URL.createObjectURL(new Blob([lines.map((line) => line.map(quote).join(",")).join("\n") + "\n"], { type: "text/csv" }));
+    link.download = `${document.title.split(":")[0]}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
 })();

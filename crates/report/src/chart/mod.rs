@@ -3,8 +3,6 @@
 //! | type | content |
 //! |---|---|
 //! | [`Xy`] | quantities over one horizontal axis, configured by the figures of a page |
-//! | [`Forest`] | ratios with intervals, one row each |
-//! | [`Heatmap`] | a metric over two dimensions |
 //! | [`Flame`] | CPU time by call stack |
 //!
 //! Every chart scales with its column (its own width is 440 units, with text 13 units high), has a title and a
@@ -15,8 +13,6 @@
 
 mod draw;
 mod flame;
-mod forest;
-mod heatmap;
 mod reading;
 pub(crate) mod say;
 #[cfg(test)]
@@ -24,15 +20,13 @@ pub(crate) mod tests;
 mod xy;
 
 pub use flame::Flame;
-pub use forest::{Forest, ForestRow, Verdict};
-pub use heatmap::{Cell, Dimension, Heatmap};
 pub use reading::Reading;
 
 pub(crate) use draw::axis::Axis;
 pub(crate) use draw::legend::{Entry, Sample};
 pub(crate) use draw::mark;
 pub(crate) use draw::scale::Kind;
-pub(crate) use xy::{Lane, Mark, Panel, Xy};
+pub(crate) use xy::{Lane, Mark, Xy};
 
 use maud::Markup;
 

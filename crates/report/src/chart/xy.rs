@@ -1,4 +1,4 @@
-//! Charts of quantities over one horizontal axis, in panels below each other.
+//! Charts of a quantity over a horizontal axis.
 
 use maud::{Markup, html};
 
@@ -22,27 +22,18 @@ pub(crate) struct Xy {
     pub(crate) words: Vec<String>,
     /// Legend; entries without a text are left out.
     pub(crate) legend: Vec<Entry>,
-    /// Horizontal axis of all panels; `None` if no value can be placed on it.
+    /// Horizontal axis; `None` if no value can be placed on it.
     pub(crate) x: Option<Axis>,
-    /// Panels from top to bottom; the last one has the labels of the horizontal axis.
-    pub(crate) panels: Vec<Panel>,
-    /// Lines below the panels; long ones are wrapped.
-    pub(crate) caption: Vec<String>,
-}
-
-/// One plot of the chart.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Panel {
-    /// Label above the plot; may be empty.
-    pub(crate) label: String,
-    /// Vertical axis. The panel is left out if it is `None`, because no value can be placed on it.
+    /// Vertical axis; `None` if no value can be placed on it.
     pub(crate) y: Option<Axis>,
-    /// Height in units of the picture.
+    /// Height of the plot in units of the picture.
     pub(crate) height: f64,
     /// Marks; later ones are drawn over earlier ones.
     pub(crate) marks: Vec<Mark>,
     /// Rows of events below the plot.
     pub(crate) lanes: Vec<Lane>,
+    /// Lines below the plot; long ones are wrapped.
+    pub(crate) caption: Vec<String>,
 }
 
 /// A mark, with its CSS class first.
@@ -58,8 +49,6 @@ pub(crate) enum Mark {
     Across(&'static str, f64),
     /// A line from top to bottom.
     Down(&'static str, f64),
-    /// An area from left to right between two heights; an infinite height is the border of the plot.
-    Band(&'static str, (f64, f64)),
 }
 
 /// A row of shapes below a plot, for events.
@@ -75,8 +64,6 @@ pub(crate) struct Lane {
 
 /// Height of a lane.
 const LANE: f64 = 16.0;
-/// Distance between panels.
-const BETWEEN: f64 = 8.0;
 
 impl Chart for Xy {
     fn title(&self) -> &str {
@@ -88,39 +75,20 @@ impl Chart for Xy {
     }
 
     fn svg(&self, id: &str) -> Markup {
-        let panels: Vec<(&Panel, &Axis)> = self.panels.iter().filter_map(|p| Some((p, p.y.as_ref()?))).collect();
-        let Some(x) = self.x.as_ref().filter(|_| !panels.is_empty()) else { return svg::empty(self, id) };
+        let (Some(x), Some(y)) = (&self.x, &self.y) else { return svg::empty(self, id) };
         let named: Vec<Entry> = self.legend.iter().filter(|entry| !entry.text.trim().is_empty()).cloned().collect();
-        let (legend, mut end) = legend::legend(&named, 0.0);
-        let left = panels.iter().map(|(panel, y)| Frame::left(y, panel.height)).fold(0.0, f64::max);
-        let mut drawn = Vec::new();
-        for (i, (panel, y)) in panels.iter().enumerate() {
-            let top = end + if i > 0 { BETWEEN } else { 0.0 };
-            let label = text::wrap_bold(&panel.label, WIDTH);
-            let space = Space {
-                above: top + label.len() as f64 * text::LINE,
-                height: panel.height,
-                lanes: panel.lanes.len() as f64 * LANE,
-                left,
-                labelled: i + 1 == panels.len(),
-            };
-            let frame = Frame::new(x, y, space);
-            end = frame.end;
-            drawn.push(html! {
-                (svg::lines(0.0, top + 12.0, Anchor::Start, "strong", &label))
-                (frame.markup())
-                @for (row, lane) in panel.lanes.iter().enumerate() { (lane.markup(&frame, row)) }
-                @for mark in &panel.marks { (mark.markup(&frame)) }
-            });
-        }
+        let (legend, above) = legend::legend(&named, 0.0);
+        let frame = Frame::new(x, y, Space { above, height: self.height, lanes: self.lanes.len() as f64 * LANE });
         let caption: Vec<String> = self.caption.iter().flat_map(|line| text::wrap(line, WIDTH)).collect();
         let inner = html! {
             (legend)
-            @for panel in drawn { (panel) }
-            (svg::lines(0.0, end + 20.0, Anchor::Start, "", &caption))
+            (frame.markup())
+            @for (row, lane) in self.lanes.iter().enumerate() { (lane.markup(&frame, row)) }
+            @for mark in &self.marks { (mark.markup(&frame)) }
+            (svg::lines(0.0, frame.end + 20.0, Anchor::Start, "", &caption))
         };
         let below = if caption.is_empty() { 0.0 } else { caption.len() as f64 * text::LINE + 14.0 };
-        svg::figure(self, id, end + below, &inner)
+        svg::figure(self, id, frame.end + below, &inner)
     }
 }
 
@@ -151,13 +119,6 @@ impl Mark {
             Self::Down(class, x) => {
                 if let Some(x) = frame.x.at(*x) {
                     path.start(x, frame.top).down(frame.bottom);
-                }
-                class
-            }
-            Self::Band(class, (low, high)) => {
-                let end = |value: f64, border: f64| if value.is_infinite() { Some(border) } else { frame.y.at(value) };
-                if let (Some(low), Some(high)) = (end(*low, frame.bottom), end(*high, frame.top)) {
-                    path.area((frame.left, high), (frame.right, low));
                 }
                 class
             }

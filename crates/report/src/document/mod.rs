@@ -26,7 +26,6 @@ use litelab_record::RunInfo;
 pub(crate) use litelab_model::text::clean;
 
 pub use calibration::of_calibration;
-pub(crate) use cell::{max_of, tone as verdict_tone, verdict as verdict_words};
 pub use claims::ClaimElement;
 pub use comparison::of_comparison;
 pub use confirmation::of_confirmation;

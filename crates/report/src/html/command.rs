@@ -11,12 +11,6 @@ pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
     format!("{} --only {} --rounds {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
 }
 
-/// The command that tries to refute a scenario, with other values and this number of rounds.
-pub(super) fn refute(scenario: &ScenarioAnalysis, info: &RunInfo, rounds: u32) -> String {
-    let seed = info.plan.seed.wrapping_add(1);
-    format!("{} --only {} --rounds {rounds} --seed {seed}", run(info), quoted(&scenario.name))
-}
-
 /// Name of the run's file, quoted for a shell.
 pub(super) fn file(info: &RunInfo) -> String {
     let name = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());

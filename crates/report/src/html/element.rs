@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::line;
-use crate::document::{Align, Cell, ClaimElement, Document, Element, Marked, Table, clean};
+use crate::document::{self, Align, Cell, ClaimElement, Document, Element, Marked, Table, clean};
 use crate::style::Tone;
 
 /// Identity of a part of a page, which distinguishes its tables and footnotes from those of other parts.
@@ -37,7 +37,7 @@ pub(super) fn all(elements: &[Element], place: IdScope<'_>) -> Markup {
                 Element::Heading(title, beside) => { h3 { (clean(title)) } @if !beside.is_empty() { p { (clean(beside)) } } },
                 Element::Text(tone, text) => p class=(class(*tone)) { (rich(text)) },
                 Element::Facts(of) => (facts(of)),
-                Element::Table(of) => ({ tables += 1; table(of, place, tables) }),
+                Element::Table(of) => ({ tables += 1; table(of, place, &format!("t{tables}"), &[]) }),
                 Element::Marked(lines) => (marked(lines, place)),
                 Element::Claims(of) => (claims(of)),
             }
@@ -55,25 +55,35 @@ pub(super) fn facts(facts: &[(String, String)]) -> Markup {
 /// Largest number of characters in the cells of a table that is not wrapped.
 const ONE_LINE: usize = 44;
 
-/// Renders a table in a region that scrolls if the table is wider than the page.
-pub(super) fn table(table: &Table, place: IdScope<'_>, number: usize) -> Markup {
-    let id = format!("{}-t{number}", place.id);
+/// Class of a row's variant, and id of the place with its settings.
+pub(super) type RowOf = (String, String);
+
+/// Renders a table in a region that scrolls if the table is wider than the page. With `rows`, the first cell of each row
+/// is a link to its variant.
+pub(super) fn table(table: &Table, place: IdScope<'_>, name: &str, rows: &[RowOf]) -> Markup {
+    let id = format!("{}-{name}", place.id);
     let side = |align: Align| (align == Align::Right).then_some("n");
+    let row_of = |number: usize| rows.get(number).filter(|_| rows.len() == table.rows.len());
     // Short cells are easier to read on one line; the region scrolls.
     let short = table.rows.iter().flatten().all(|cell| cell.text.chars().count() <= ONE_LINE);
     html! {
         div.scroll role="region" tabindex="0" aria-labelledby=(id) {
-            table class=[short.then_some("short")] {
-                caption.unseen id=(id) { "Table " (number) " of " (clean(place.name)) }
+            table class={ "sort" @if short { " short" } } {
+                caption.unseen id=(id) { "Table " (name.trim_start_matches('t')) " of " (clean(place.name)) }
                 thead { tr { @for column in &table.columns { th scope="col" class=[side(column.align)] { (clean(&column.title)) } } } }
                 tbody {
-                    @for row in &table.rows {
-                        tr {
+                    @for (number, row) in table.rows.iter().enumerate() {
+                        tr class=[row_of(number).map(|(class, _)| class)] {
                             @for (at, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
                                 @if at < table.keys {
-                                    th scope="row" class=[tone(cell.tone)] { (text(cell, place)) }
+                                    th scope="row" class=[tone(cell.tone)] {
+                                        @match row_of(number).filter(|_| at == 0) {
+                                            Some((_, anchor)) => { a href={ "#" (anchor) } { (words(cell)) } (notes(cell, place)) },
+                                            None => { (words(cell)) (notes(cell, place)) },
+                                        }
+                                    }
                                 } @else {
-                                    td class=[tone(cell.tone).or(side(column.align))] { (text(cell, place)) }
+                                    td class=[tone(cell.tone).or(side(column.align))] { (words(cell)) (notes(cell, place)) }
                                 }
                             }
                         }
@@ -84,16 +94,24 @@ pub(super) fn table(table: &Table, place: IdScope<'_>, number: usize) -> Markup 
     }
 }
 
-/// Renders the text of a cell, with superscript digits at its end as links to footnotes.
-fn text(cell: &Cell, place: IdScope<'_>) -> Markup {
+/// Text of a cell without the superscript digits at its end, and these.
+fn divided(cell: &Cell) -> (String, Vec<String>) {
     let text = clean(&cell.text);
     let mut words: Vec<&str> = text.split(' ').collect();
     let first = words.iter().rposition(|word| lowered(word).is_none()).map_or(0, |at| at + 1);
     let marks = if first == 0 { Vec::new() } else { words.split_off(first) };
+    (document::glue(&words.join(" ")), marks.into_iter().map(str::to_owned).collect())
+}
+
+fn words(cell: &Cell) -> String {
+    divided(cell).0
+}
+
+/// The superscript digits at the end of a cell as links to footnotes.
+fn notes(cell: &Cell, place: IdScope<'_>) -> Markup {
     html! {
-        (words.join(" "))
-        @for mark in marks {
-            @if let Some(number) = lowered(mark) {
+        @for mark in divided(cell).1 {
+            @if let Some(number) = lowered(&mark) {
                 " " a.mark href={ "#" (place.id) "-n" (number) } aria-label={ "note " (number) } { (mark) }
             }
         }
@@ -127,7 +145,7 @@ pub(super) fn marked(lines: &[Marked], place: IdScope<'_>) -> Markup {
 }
 
 /// Renders a line with the text between backticks as code.
-fn rich(text: &str) -> Markup {
+pub(super) fn rich(text: &str) -> Markup {
     let text = line(text);
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
@@ -209,7 +227,8 @@ mod tests {
     fn footnotes_are_links_both_ways() {
         assert_eq!(lowered("¹²"), Some(12));
         assert_eq!((lowered(""), lowered("x²"), lowered("2")), (None, None, None));
-        let cell = text(&Cell::plain("a b² ¹ ²"), PLACE).into_string();
+        let text = |cell: &str| html! { (words(&Cell::plain(cell))) (notes(&Cell::plain(cell), PLACE)) }.into_string();
+        let cell = text("a b² ¹ ²");
         assert_eq!(
             cell,
             "a b² <a class=\"mark\" href=\"#s1-n1\" aria-label=\"note 1\">¹</a> <a class=\"mark\" href=\"#s1-n2\" aria-label=\"note 2\">²</a>"
@@ -217,7 +236,7 @@ mod tests {
         let line = Marked { mark: "²".into(), text: "x".into(), tone: Tone::Warn };
         assert!(marked(&[line], PLACE).into_string().contains("<li id=\"s1-n2\">"));
         // A cell of only superscript digits has no footnotes.
-        assert_eq!(text(&Cell::plain("²"), PLACE).into_string(), "²");
+        assert_eq!(text("²"), "²");
     }
 
     #[test]

@@ -1,12 +1,15 @@
-//! A run as one HTML page: without network access or other files, readable without scripts.
+//! A run, or two side by side, as one HTML page: without network access or other files, readable without scripts.
 //!
 //! | file | content |
 //! |---|---|
 //! | [`evidence`](self::read) | data of the run file in addition to the analysis |
 //! | `distribution`, `timing` | latencies of many trials; one trial over time |
-//! | `answer`, `falsify` | the first screen: the answer, and what would contradict it |
-//! | `section`, `variants` | a scenario: tables, charts, settings, the command that repeats it |
+//! | `screen` | the first screen: what went wrong, and the answer in cards |
+//! | `section`, `bars`, `variants` | a scenario: its answer, absolute chart, tables, settings and command |
 //! | `figure` | charts of a scenario |
+//! | `sure` | how sure the answers are |
+//! | `data` | values by round for the page's script |
+//! | `beside` | two runs side by side |
 //! | `element` | elements of a document as HTML |
 //! | `shell` | the page around it: policy, style, script |
 //!
@@ -14,87 +17,158 @@
 //! no event handlers. Names and sentences of a study are hostile until maud escapes them, which it does wherever they
 //! are inserted.
 
-mod answer;
+mod bars;
+mod beside;
 mod command;
+mod data;
 mod distribution;
 mod element;
 mod evidence;
-mod falsify;
 mod figure;
+mod screen;
 mod section;
 mod shell;
+mod sure;
 mod timing;
 mod variants;
 
 use litelab_record::RunInfo;
+use litelab_stats::ClaimVerdict;
 use maud::{Markup, html};
 
+pub use beside::pair;
 pub use evidence::{Evidence, read};
 
-use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
-use crate::document::{self, Part, clean};
+use crate::analysis::Analysis;
+use crate::document::{self, Document, Element, Part, clean};
+use crate::number;
+use element::IdScope;
 use figure::Source;
 use section::Section;
+
+/// Prefix of the ids of the second of two runs.
+const SECOND: &str = "b-";
 
 /// Renders the page of a run. It has the name of the run's file, without its path, which may contain the name of a
 /// person.
 #[must_use]
 pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String {
-    let sections = analysis.scenarios.iter().enumerate();
-    let section = |(at, scenario)| Section::new(at, Source { scenario, analysis, info, evidence });
-    let sections: Vec<Section> = sections.map(section).collect();
+    let source = |scenario| Source { scenario, analysis, info, evidence, beside: None, prefix: "" };
+    let sources: Vec<Source> = analysis.scenarios.iter().map(source).collect();
+    let sections: Vec<Section> = sources.iter().enumerate().map(|(at, source)| Section::new(at, *source)).collect();
     let live = sections.iter().any(|section| section.live);
     let part = |part: Part| document::of_part(&part, analysis, info);
     let title = clean(&info.plan.title);
     let body = html! {
         header.page {
-            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } }
+            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(&part(Part::Header))) }
             h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
+            p.trust { (trust(info)) " " @if !analysis.claims.is_empty() { a href="#claims" { "claims: " (counts(analysis)) } " " } button #csv type="button" hidden { "Download CSV" } }
         }
         (contents(&sections, analysis))
         main id="main" tabindex="-1" {
-            (answer::screen(analysis, info))
-            (element::section("crossovers", &part(Part::Crossovers)))
-            (element::section("drivers", &part(Part::Drivers)))
+            (screen::problems(analysis))
+            (screen::cards(analysis))
             @for section in &sections { (section.markup) }
-            (element::section("legend", &part(Part::Legend)))
+            (claims(analysis))
+            (element::section("crossovers", &part(Part::Crossovers)))
+            section #method aria-label="Method and environment" {
+                (sure::section(analysis, info))
+                (folded("environment", "Environment", &part(Part::Header)))
+                (folded("drivers", "Drivers", &part(Part::Drivers)))
+                (folded("legend", "Legend", &part(Part::Legend)))
+            }
         }
         (footer(info, live))
+        aside #info hidden aria-label="Variant" {}
+        (data::embed(&sources))
     };
     let name = format!("{}: {title}", clean(&info.plan.study));
     shell::page(&name, &body, live)
 }
 
-/// Name of a variant that distinguishes it from the others of its scenario: `wal-full` if only the profile varies,
-/// `sharing=one-connection workers=8` if the profile is one of three dimensions but has only one value in a quick run.
-fn name(scenario: &ScenarioAnalysis, variant: &VariantAnalysis, analysis: &Analysis) -> String {
-    let value =
-        |variant: &VariantAnalysis, dimension: &String| variant.dimensions.get(dimension).map(ToString::to_string);
-    let own = |dimension: &&String| {
-        let mut others = scenario.variants.iter().filter_map(|other| analysis.variants.get(*other));
-        others.any(|other| value(other, dimension) != value(variant, dimension))
+/// A text without control characters, in which no line breaks within an interval or before a unit.
+fn line(text: &str) -> String {
+    document::glue(&clean(text))
+}
+
+/// Rounds to four significant digits, more than the page shows.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Processor, storage and SQLite in a few words.
+fn host(header: &Document) -> String {
+    let facts = header.elements.iter().find_map(|element| match element {
+        Element::Facts(facts) => Some(facts),
+        _ => None,
+    });
+    let first = |fact: &str, most: usize| {
+        let (_, text) = facts?.iter().find(|(name, _)| name == fact)?;
+        Some(text.split(" · ").take(most).collect::<Vec<_>>().join(", "))
     };
-    let told: Vec<&String> = variant.dimensions.keys().filter(own).collect();
-    match told.as_slice() {
-        [] => clean(&variant.label),
-        [only] if scenario.dimensions.len() == 1 || variant.dimensions.len() > 1 => {
-            value(variant, only).map_or_else(|| clean(&variant.label), |value| clean(&value))
+    let parts = [first("machine", 2), first("storage", 1), first("SQLite", 1)];
+    clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+}
+
+/// What the trust in the numbers rests on: rounds, load, warnings.
+fn trust(info: &RunInfo) -> Markup {
+    let planned = info.plan.scenarios.iter().map(|s| s.rounds).max().unwrap_or(0);
+    let mean = |of: fn(&litelab_record::environment::LoadWindow) -> Option<f64>| {
+        let shares: Vec<f64> = info.loads.iter().filter_map(of).filter(|share| share.is_finite()).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    };
+    let share = |share: f64, word: &str| format!("{:.0} % {word}", 100.0 * share);
+    let busy = mean(|load| load.busy_share).map(|of| format!("machine {}", share(of, "busy")));
+    let stolen = mean(|load| load.steal_share).map(|of| share(of, "stolen"));
+    let load: Vec<String> = busy.into_iter().chain(stolen).collect();
+    let date = info.created.get(..10).unwrap_or(&info.created);
+    html! {
+        span { (info.rounds()) " of " (number::counted(planned, "round")) }
+        @if info.finished.is_none() { " " span.warn { "! not finished" } }
+        @if !load.is_empty() { " " span { (load.join(", ")) } }
+        @match info.environment.warnings.len() as u64 {
+            0 => {},
+            warnings => { " " a.warn href="#environment" { "! " (number::counted(warnings, "warning")) } }
         }
-        several => {
-            let parts = several.iter().filter_map(|name| Some(format!("{name}={}", value(variant, name)?)));
-            clean(&parts.collect::<Vec<_>>().join(" "))
+        " " span { (date) }
+    }
+}
+
+/// A part of the page that is closed at first.
+fn folded(id: &str, title: &str, document: &Document) -> Markup {
+    let Some((_, rest)) = document.elements.split_first() else { return html! {} };
+    html! {
+        details id=(id) {
+            summary { h2 { (title) } }
+            (element::all(rest, IdScope { id, name: title }))
         }
     }
 }
 
-/// Label of the baseline, with the names of its dimensions, because nothing else names what varies.
-fn baseline(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
-    analysis.variants.get(scenario.baseline).map_or_else(|| "?".into(), |variant| clean(&variant.label))
+/// The claims with their verdicts; empty without claims.
+fn claims(analysis: &Analysis) -> Markup {
+    let document = document::of_claims(analysis);
+    let ([Element::Claims(claims)], false) = (document.elements.as_slice(), analysis.claims.is_empty()) else {
+        return html! {};
+    };
+    html! {
+        section #claims aria-labelledby="claims-h" {
+            h2 #claims-h { "Claims examined" }
+            p.dim {
+                (counts(analysis))
+                @if !analysis.left_out.is_empty() { ", " (analysis.left_out.len()) " left out by --quick" }
+            }
+            (element::claims(claims))
+        }
+    }
 }
 
-/// A text without control characters, in which no line breaks within an interval or before a unit.
-fn line(text: &str) -> String {
-    document::glue(&clean(text))
+fn counts(analysis: &Analysis) -> String {
+    let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
+    let (hold, contradicted) = (count(|v| *v == ClaimVerdict::Holds), count(|v| *v == ClaimVerdict::Contradicted));
+    let open = count(|v| matches!(v, ClaimVerdict::Inconclusive { .. }));
+    format!("{hold} hold here, {contradicted} contradicted, {open} open")
 }
 
 /// Table of contents.
@@ -104,11 +178,11 @@ fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
         nav aria-label="Contents" {
             ul {
                 (link("answer", "Answer"))
-                @if !analysis.claims.is_empty() { (link("claims", "Claims")) }
-                (link("environment", "Environment"))
-                (link("falsify", "What would falsify it"))
-                @if !analysis.crossovers.is_empty() { (link("crossovers", "Crossovers")) }
                 @for section in sections { (link(&section.id, &section.name)) }
+                @if !analysis.claims.is_empty() { (link("claims", "Claims")) }
+                @if !analysis.crossovers.is_empty() { (link("crossovers", "Crossovers")) }
+                (link("sure", "How sure is this?"))
+                (link("environment", "Environment"))
                 (link("legend", "Legend"))
             }
         }

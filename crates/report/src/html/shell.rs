@@ -9,6 +9,7 @@ use crate::chart;
 
 const PAGE_CSS: &str = include_str!("../../assets/page/page.css");
 const PAGE_JS: &str = include_str!("../../assets/page/page.js");
+const LIVE_JS: &str = include_str!("../../assets/page/live.js");
 const UPLOT_CSS: &str = include_str!("../../assets/uplot/uPlot.min.css");
 const UPLOT_JS: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
 const UPLOT_LICENCE: &str = include_str!("../../assets/uplot/LICENSE");
@@ -18,8 +19,8 @@ fn style(live: bool) -> String {
     [PAGE_CSS, chart::CSS, uplot].concat()
 }
 
-fn script() -> String {
-    format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_JS}\n{PAGE_JS}")
+fn script(live: bool) -> String {
+    if live { format!("{PAGE_JS}/*\n{UPLOT_LICENCE}*/\n{UPLOT_JS}\n{LIVE_JS}") } else { PAGE_JS.to_owned() }
 }
 
 /// Source expression of a Content-Security-Policy that allows exactly this text.
@@ -27,14 +28,14 @@ fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
-/// Renders the whole page. Without `live` it has no script.
+/// Renders the whole page. Only with `live` it has uPlot.
 pub(super) fn page(title: &str, body: &Markup, live: bool) -> String {
     let style = style(live);
-    let script = live.then(script);
-    let scripts = script.as_deref().map_or_else(|| "'none'".to_owned(), hash);
+    let script = script(live);
     let policy = format!(
-        "default-src 'none'; style-src {}; script-src {scripts}; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(&style)
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(&style),
+        hash(&script)
     );
     let page = html! {
         (DOCTYPE)
@@ -54,7 +55,7 @@ pub(super) fn page(title: &str, body: &Markup, live: bool) -> String {
             body {
                 a.skip href="#main" { "Skip to the answer" }
                 (body)
-                @if let Some(script) = &script { script { (PreEscaped(script)) } }
+                script { (PreEscaped(&script)) }
             }
         }
     };
@@ -68,7 +69,7 @@ mod tests {
     #[test]
     fn what_is_put_in_whole_cannot_end_its_element() {
         assert!(!style(true).contains("</"));
-        assert!(!script().to_ascii_lowercase().contains("</script") && !script().contains("<!--"));
+        assert!(!script(true).to_ascii_lowercase().contains("</script") && !script(true).contains("<!--"));
         // The comment with the licence must not end early.
         assert!(!UPLOT_LICENCE.contains("*/"));
     }

@@ -4,17 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
+use super::command;
 use super::element::IdScope;
 use super::figure::Source;
-use super::section;
 use crate::analysis::VariantAnalysis;
+use crate::document::answer::level_words;
 use crate::document::clean;
 use crate::number;
-
-/// Id of a variant's row.
-pub(super) fn anchor(variant: usize) -> String {
-    format!("variant-{variant}")
-}
 
 /// Column of the table: its title, and the text of each variant.
 type Column<'a> = (&'static str, Box<dyn Fn(&VariantAnalysis) -> String + 'a>);
@@ -48,36 +44,66 @@ pub(super) fn table(source: Source<'_>, place: IdScope<'_>) -> Markup {
         .filter(|(_, text)| !text.is_empty() && text != number::NONE)
         .collect();
     let id = place.id;
+    let by_round = source.scenario.done >= 3 && !source.scenario.metrics.is_empty();
     html! {
-        h3 id={ (id) "-variants" } { "Variants of " (place.name) ": settings read back, durability, how to run them again" }
-        (section::again(source))
-        @if !same.is_empty() || !shared.is_empty() {
-            p { "The same in all variants: "
-                @for (title, text) in &same { (title) " " b { (text) } "; " }
-                @if !shared.is_empty() { "read back on every connection: " code { (settings(shared.iter().map(|(name, values)| (*name, *values)))) } }
+        details.settings {
+            summary { h3 { "Settings, trials, and how to run it again" } }
+            (again(source))
+            @if !same.is_empty() || !shared.is_empty() {
+                p { "The same in all variants: "
+                    @for (title, text) in &same { (title) " " b { (text) } "; " }
+                    @if !shared.is_empty() { "read back on every connection: " code { (settings(shared.iter().map(|(name, values)| (*name, *values)))) } }
+                }
             }
-        }
-        @if told.is_empty() {
-            ul.variants { @for variant in &variants { li id=(anchor(variant.index)) { (clean(&variant.label)) } } }
-        } @else {
-            (rows(&variants, &told, id))
+            div.scroll role="region" tabindex="0" aria-labelledby={ (id) "-variants" } {
+                table.variants {
+                    caption.unseen id={ (id) "-variants" } { "Variants of " (place.name) }
+                    thead {
+                        tr {
+                            th scope="col" { "variant" }
+                            @for (title, _) in &told { th scope="col" { (title) } }
+                            @if by_round { th scope="col" { "by round" } }
+                        }
+                    }
+                    tbody {
+                        @for variant in &variants {
+                            tr id=(source.anchor(variant)) class=(source.class(variant)) {
+                                th scope="row" { (clean(&variant.words)) }
+                                @for (_, text) in &told { td { (text(variant)) } }
+                                @if by_round { td { (spark(source, variant)) } }
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 }
 
-fn rows(variants: &[&VariantAnalysis], told: &[Column], id: &str) -> Markup {
+/// The first metric round by round, from half to twice its median, which shows drift and outliers.
+fn spark(source: Source<'_>, variant: &VariantAnalysis) -> Markup {
+    let Some(metric) = source.scenario.metrics.first() else { return html! {} };
+    let Some(middle) = variant.estimate(metric).map(|e| e.value).filter(|value| *value > 0.0) else { return html! {} };
+    let values = variant.values(metric);
+    let last = f64::from(source.scenario.planned.saturating_sub(1).max(1));
+    let place = |(round, value): &(u32, f64)| {
+        let height = 10.0 - 10.0 * (value / middle).max(0.01).log2().clamp(-1.0, 1.0);
+        format!("{:.0} {height:.0}", 100.0 * f64::from(*round) / last)
+    };
+    let path = values.iter().map(place).collect::<Vec<_>>().join("L");
     html! {
-        div.scroll role="region" tabindex="0" aria-labelledby={ (id) "-variants" } {
-            table.variants {
-                thead { tr { th scope="col" { "variant" } @for (title, _) in told { th scope="col" { (title) } } } }
-                tbody {
-                    @for variant in variants {
-                        tr id=(anchor(variant.index)) {
-                            th scope="row" { (clean(&variant.label)) }
-                            @for (_, text) in told { td { (text(variant)) } }
-                        }
-                    }
-                }
+        svg.spark viewBox="-2 -1 104 22" aria-hidden="true" { path.axis d="M0 10H100" {} path d={ "M" (path) } {} }
+    }
+}
+
+/// Renders the command that runs the scenario again, with an explanation.
+fn again(source: Source<'_>) -> Markup {
+    html! {
+        p { "Run it again, with the same values in the same order: " code.again { (command::scenario(source.scenario, source.info)) } }
+        @if !command::is_built_in(source.info) {
+            p.dim {
+                "The study is not one of litelab's own; its text is in the run file, and this gives it back: "
+                code { "sqlite3 RUN \"SELECT value FROM run WHERE key = 'study_toml'\" > " (command::quoted(&format!("{}.toml", source.info.plan.study))) }
             }
         }
     }
@@ -109,13 +135,12 @@ fn trials(variant: &VariantAnalysis) -> String {
     }
 }
 
-/// The durability level with its meaning, so that the reader does not have to look it up in the legend.
+/// The durability level in words with its meaning, so that the reader does not have to look it up in the legend.
 fn durability(variant: &VariantAnalysis) -> String {
-    match variant.durability {
-        Some(level) => match variant.caveat {
-            Some(caveat) => format!("{level}: {}; {caveat}", level.meaning()),
-            None => format!("{level}: {}", level.meaning()),
-        },
-        None => number::NONE.into(),
+    let words = level_words(variant.durability);
+    match (variant.durability, variant.caveat) {
+        (Some(level), Some(caveat)) => format!("{words}: {}; {caveat}", level.meaning()),
+        (Some(level), None) => format!("{words}: {}", level.meaning()),
+        (None, _) => words.into(),
     }
 }

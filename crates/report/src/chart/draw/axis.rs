@@ -26,10 +26,6 @@ enum Labels {
     Of(Scaled),
     /// Times, each label with its unit.
     Times,
-    /// Ratios, such as `2×`.
-    Ratios,
-    /// Whole numbers of the quantity that the title names.
-    Whole,
     /// Given labels, the most important first.
     Given(Vec<(f64, String)>),
 }
@@ -70,13 +66,6 @@ impl Axis {
         Some(axis)
     }
 
-    /// Creates an axis of exactly this finite range, widened if it is almost empty.
-    pub(crate) fn between(what: &str, unit: Option<Unit>, range: (f64, f64)) -> Self {
-        let (low, high) = scale::widened(range);
-        let unit = unit::choose(unit, low.abs().max(high.abs()));
-        Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) }
-    }
-
     /// Creates an axis of seconds from 0, which uses no other unit.
     pub(crate) fn seconds(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let axis = Self::linear(what, None, true, values)?;
@@ -88,23 +77,11 @@ impl Axis {
         (self.low, self.high)
     }
 
-    /// Creates an axis of whole numbers.
-    pub(crate) fn whole(what: &str, values: impl IntoIterator<Item = u32>) -> Option<Self> {
-        let (low, high) = Kind::Linear.range(values.into_iter().map(f64::from))?;
-        let (low, high) = if low == high { (low - 1.0, high + 1.0) } else { (low, high) };
-        Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Whole })
-    }
-
     /// Creates a logarithmic axis of times in nanoseconds, with at least a factor of 4 between its ends.
     pub(crate) fn times(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let range = Kind::Logarithmic.range(values)?;
         let (low, high) = scale::widened_by((range.0 / 1.1, range.1 * 1.1), 4.0);
         Some(Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Times })
-    }
-
-    /// Creates a logarithmic axis of ratios with exactly this range, 0 < low < high.
-    pub(crate) fn ratios(what: &str, (low, high): (f64, f64)) -> Self {
-        Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Ratios }
     }
 
     /// Creates an axis with given ticks, the most important first; those without room are left out. The title is used
@@ -167,16 +144,6 @@ impl Axis {
                 let labels = values.iter().map(|value| unit::time(*value)).collect();
                 of(values, labels)
             }
-            Labels::Ratios => {
-                let values = raw(most);
-                let labels = values.iter().map(|value| format!("{}×", ticks::own_label(*value))).collect();
-                of(values, labels)
-            }
-            Labels::Whole => {
-                let values: Vec<f64> = raw(most).into_iter().filter(|value| value.fract() == 0.0).collect();
-                let labels = values.iter().map(|value| format!("{value:.0}")).collect();
-                of(values, labels)
-            }
             Labels::Given(ticks) => ticks.clone(),
         }
     }
@@ -194,8 +161,7 @@ impl Axis {
                     _ => format!("{what} (time, log scale)"),
                 }
             }
-            Labels::Ratios => format!("{what} (×, log scale)"),
-            Labels::Whole | Labels::Given(_) => what.clone(),
+            Labels::Given(_) => what.clone(),
         }
     }
 }

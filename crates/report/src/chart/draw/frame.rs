@@ -23,10 +23,6 @@ pub(in crate::chart) struct Space {
     pub(in crate::chart) height: f64,
     /// Height below the plot that is reserved for other marks.
     pub(in crate::chart) lanes: f64,
-    /// Least width for labels on the left, so that plots below each other are aligned.
-    pub(in crate::chart) left: f64,
-    /// Whether the horizontal axis has labels and a title; a plot above another with the same axis has none.
-    pub(in crate::chart) labelled: bool,
 }
 
 /// A placed plot with its title above it and ticks on both axes.
@@ -49,19 +45,18 @@ pub(in crate::chart) struct Frame {
 
 impl Frame {
     pub(in crate::chart) fn new(x: &Axis, y: &Axis, space: Space) -> Self {
-        let Space { above, height, lanes, .. } = space;
+        let Space { above, height, lanes } = space;
         // Labels depend on the length of the scale only, not on its position.
         let up = y.ticks_up(&y.scale(height, 0.0));
         let title_up = text::wrap(&y.title(&up), WIDTH);
         let top = above + title_up.len() as f64 * text::LINE + 8.0;
         let bottom = top + height;
-        let left = left_of(&up).max(space.left);
+        let left = left_of(&up);
         let right = WIDTH - MARGIN;
         let x_scale = x.scale(left + INSET, right - INSET);
         let across = x.ticks_across(&x_scale);
-        let title_across = if space.labelled { text::wrap(&x.title(&across), right) } else { Vec::new() };
-        let labels = if space.labelled { 20.0 } else { 2.0 };
-        let end = bottom + lanes + labels + title_across.len() as f64 * text::LINE + 6.0;
+        let title_across = text::wrap(&x.title(&across), right);
+        let end = bottom + lanes + 20.0 + title_across.len() as f64 * text::LINE + 6.0;
         Self {
             x: x_scale,
             y: y.scale(bottom, top),
@@ -75,11 +70,6 @@ impl Frame {
             titles: (title_across, title_up),
             space,
         }
-    }
-
-    /// Width of the labels on the left of a plot of this height.
-    pub(in crate::chart) fn left(y: &Axis, height: f64) -> f64 {
-        left_of(&y.ticks_up(&y.scale(height, 0.0)))
     }
 
     /// Position of a pair of values.
@@ -109,7 +99,7 @@ impl Frame {
             (axis.markup("axis"))
             (svg::lines(0.0, self.space.above + 12.0, Anchor::Start, "title", &self.titles.1))
             (svg::labels("tick", Anchor::End, up))
-            @if self.space.labelled { (svg::labels("tick", Anchor::Middle, across)) }
+            (svg::labels("tick", Anchor::Middle, across))
             (svg::lines(self.right, foot + 36.0, Anchor::End, "title", &self.titles.0))
         }
     }

@@ -17,14 +17,8 @@ pub(crate) enum Sample {
     Series(usize),
     /// Line of a series.
     Line(usize),
-    /// Marker of a series.
-    Marker(usize),
     /// Line of a CSS class.
     Rule(&'static str),
-    /// Area of a CSS class.
-    Area(&'static str),
-    /// Area filled with the pattern of this id.
-    Hatch(String),
     /// Shape of a CSS class.
     Shape(usize, String),
 }
@@ -85,10 +79,7 @@ fn sample(sample: &Sample, x: f64, y: f64) -> Markup {
                 (mark::markers(*series, [middle]))
             }
             Sample::Line(series) => (line.markup(&mark::line(*series))),
-            Sample::Marker(series) => (mark::markers(*series, [middle])),
             Sample::Rule(class) => (line.markup(class)),
-            Sample::Area(class) => (svg::rect(class, (x + 2.0, y - 6.0), SAMPLE - 4.0, 12.0)),
-            Sample::Hatch(id) => (svg::hatched(id, (x + 2.0, y - 6.0), (SAMPLE - 4.0, 12.0))),
             Sample::Shape(which, class) => {
                 (mark::shapes(*which, [middle]).markup(class))
             }

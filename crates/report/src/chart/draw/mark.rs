@@ -96,34 +96,6 @@ pub(in crate::chart) fn whisker(path: &mut Path, x: f64, reading: &Reading, axis
     }
 }
 
-/// Draws a horizontal whisker for each reading, at its height.
-pub(in crate::chart) fn lying_whiskers<'a>(
-    readings: impl IntoIterator<Item = (f64, &'a Reading)>,
-    axis: &Scale,
-) -> Path {
-    let mut path = Path::default();
-    for (y, reading) in readings {
-        lying_whisker(&mut path, y, reading, axis);
-    }
-    path
-}
-
-/// Adds a horizontal whisker to a path.
-fn lying_whisker(path: &mut Path, y: f64, reading: &Reading, axis: &Scale) {
-    let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
-    path.start(low, y).across(high);
-    if low_closed {
-        path.start(low, y - CAP).down(y + CAP);
-    } else {
-        path.start(low + 5.0, y - CAP).line(low, y).line(low + 5.0, y + CAP);
-    }
-    if high_closed {
-        path.start(high, y - CAP).down(y + CAP);
-    } else {
-        path.start(high - 5.0, y - CAP).line(high, y).line(high - 5.0, y + CAP);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::scale::Kind;

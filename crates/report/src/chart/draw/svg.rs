@@ -119,11 +119,6 @@ impl Path {
         self.push(format_args!("V{}", N(y)))
     }
 
-    /// Adds a rectangle from its upper left to its lower right corner.
-    pub(in crate::chart) fn area(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64)) -> &mut Self {
-        self.start(left, top).across(right).down(bottom).across(left).then("z")
-    }
-
     /// Adds commands relative to the current point, which come from this program. A [`Path::start`] must follow.
     pub(in crate::chart) fn then(&mut self, commands: &str) -> &mut Self {
         self.push(format_args!("{commands}"))
@@ -154,18 +149,6 @@ impl Path {
         // Writing to a string cannot fail.
         let _ = self.0.write_fmt(part);
         self
-    }
-}
-
-/// Draws a rectangle.
-pub(in crate::chart) fn rect(class: &str, (x, y): (f64, f64), width: f64, height: f64) -> Markup {
-    html! { rect class=(class) x=(N(x)) y=(N(y)) width=(N(width.max(0.0))) height=(N(height.max(0.0))) {} }
-}
-
-/// Draws a rectangle filled with the pattern of this id, which the picture must define.
-pub(in crate::chart) fn hatched(id: &str, (x, y): (f64, f64), (width, height): (f64, f64)) -> Markup {
-    html! {
-        rect class="missing" x=(N(x)) y=(N(y)) width=(N(width)) height=(N(height)) fill={ "url(#" (id) ")" } {}
     }
 }
 

@@ -32,23 +32,9 @@ fn char_width(c: char) -> f64 {
     }
 }
 
-/// Width of a bold text, whose letters are wider.
-pub(in crate::chart) fn bold_width(text: &str) -> f64 {
-    width(text) * 1.13
-}
-
 /// Breaks a text into lines no wider than `room`: at blanks, else after punctuation (settings read
 /// `key=value,key=value`), else within a word. Nothing is left out.
 pub(in crate::chart) fn wrap(text: &str, room: f64) -> Vec<String> {
-    wrap_by(text, room, width)
-}
-
-/// Breaks a bold text as [`wrap`] does.
-pub(in crate::chart) fn wrap_bold(text: &str, room: f64) -> Vec<String> {
-    wrap_by(text, room, bold_width)
-}
-
-fn wrap_by(text: &str, room: f64, width: fn(&str) -> f64) -> Vec<String> {
     let text = printable(text);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -63,7 +49,7 @@ fn wrap_by(text: &str, room: f64, width: fn(&str) -> f64) -> Vec<String> {
         }
         let mut rest = word;
         while width(rest) > room {
-            let (head, tail) = rest.split_at(place_to_break(rest, room, width));
+            let (head, tail) = rest.split_at(place_to_break(rest, room));
             lines.push(head.to_owned());
             rest = tail;
         }
@@ -77,7 +63,7 @@ fn wrap_by(text: &str, room: f64, width: fn(&str) -> f64) -> Vec<String> {
 
 /// Number of bytes before the break, above 0: after the last punctuation that fits, else after the last character that
 /// fits.
-fn place_to_break(word: &str, room: f64, width: fn(&str) -> f64) -> usize {
+fn place_to_break(word: &str, room: f64) -> usize {
     let ends = word.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
     let fits: Vec<(usize, char)> = ends.take_while(|(end, _)| width(&word[..*end]) <= room).collect();
     let soft = fits.iter().rev().find(|(_, c)| matches!(c, ',' | ';' | '=' | '/' | '_' | '-' | ':' | '.'));

@@ -2,16 +2,11 @@
 
 use litelab_model::metric::Unit;
 use litelab_record::stacks::Stacks;
-use litelab_stats::Better;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::sound::check;
-use crate::chart::{
-    Axis, Cell, Chart, Dimension, Entry, Flame, Forest, ForestRow, Heatmap, Kind, Lane, Mark, Panel, Reading, Sample,
-    Verdict, Xy,
-};
-use crate::style::Tone;
+use crate::chart::{Axis, Chart, Entry, Flame, Kind, Lane, Mark, Reading, Sample, Xy};
 
 /// Any `f64`, with typical values more frequent.
 fn number() -> impl Strategy<Value = f64> {
@@ -48,26 +43,9 @@ fn unit() -> impl Strategy<Value = Option<Unit>> {
     ])
 }
 
-fn verdict() -> impl Strategy<Value = Verdict> {
-    let tone = prop::sample::select(vec![Tone::Plain, Tone::Strong, Tone::Dim, Tone::Good, Tone::Bad, Tone::Warn]);
-    (text(), text(), tone).prop_map(|(glyph, word, tone)| Verdict { glyph, word, tone })
-}
-
 /// Title, summary and two further texts.
 fn texts() -> impl Strategy<Value = [String; 4]> {
     [text(), text(), text(), text()]
-}
-
-prop_compose! {
-    fn forest()(
-        [title, summary, axis, side] in texts(),
-        band in proptest::option::of((number(), number())),
-        rows in vec((text(), reading(), proptest::option::of(text()), proptest::option::of(verdict()), any::<u32>()).prop_map(
-            |(label, ratio, reason, verdict, rounds)| ForestRow { label, ratio: reason.map_or(Ok(ratio), Err), verdict, rounds }
-        ), 0..6),
-    ) -> Forest {
-        Forest { title, summary, axis, band, sides: Some((side.clone(), side)), rows }
-    }
 }
 
 prop_compose! {
@@ -80,32 +58,15 @@ prop_compose! {
     }
 }
 
-prop_compose! {
-    fn heatmap()(
-        [title, summary, metric, name] in texts(), unit in unit(),
-        better in prop::sample::select(vec![None, Some(Better::Higher), Some(Better::Lower)]),
-        rows in vec(text(), 0..5), columns in vec(text(), 0..12),
-        cells in vec(vec(prop_oneof![
-            3 => (number(), text()).prop_map(|(value, note)| Cell::Value { value, note }),
-            1 => (text(), text()).prop_map(|(word, reason)| Cell::Missing { word, reason }),
-        ], 0..12), 0..6),
-    ) -> Heatmap {
-        let dimension = |levels| Dimension { name: name.clone(), levels };
-        Heatmap { title, summary, metric, unit, better, rows: dimension(rows), columns: dimension(columns), cells }
-    }
-}
-
 /// An axis of any kind over any values.
 fn axis() -> impl Strategy<Value = Option<Axis>> {
-    (0..7_u8, text(), unit(), vec(number(), 0..9)).prop_map(|(kind, what, unit, values)| {
+    (0..5_u8, text(), unit(), vec(number(), 0..9)).prop_map(|(kind, what, unit, values)| {
         let whole = || values.iter().map(|value| *value as u32);
         match kind {
             0 => Axis::linear(&what, unit, false, values),
             1 => Axis::rounded(&what, unit, values),
             2 => Axis::times(&what, values),
-            3 => Axis::whole(&what, whole()),
-            4 => Axis::seconds(&what, values),
-            5 => Kind::Linear.range(values).map(|range| Axis::between(&what, unit, range)),
+            3 => Axis::seconds(&what, values),
             _ => {
                 let ticks = whole().map(|n| (f64::from(n), n.to_string())).collect();
                 Some(Axis::given(&what, Kind::Logarithmic, (0.95, 4e9), ticks))
@@ -118,9 +79,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     let sample = prop_oneof![
         (0..12_usize).prop_map(Sample::Series),
         (0..12_usize).prop_map(Sample::Line),
-        (0..12_usize).prop_map(Sample::Marker),
-        Just(Sample::Rule("median")),
-        Just(Sample::Area("interval")),
+        Just(Sample::Rule("limit")),
         (0..12_usize).prop_map(|shape| Sample::Shape(shape, "mark".into())),
     ];
     (sample, text()).prop_map(|(sample, text)| Entry::new(sample, text))
@@ -132,9 +91,8 @@ fn mark() -> impl Strategy<Value = Mark> {
         points().prop_map(|points| Mark::Line("line".into(), points)),
         (0..12_usize, points()).prop_map(|(shape, points)| Mark::Points("mark".into(), shape, points)),
         vec((number(), reading()), 0..9).prop_map(|readings| Mark::Whiskers("whisker".into(), readings)),
-        number().prop_map(|y| Mark::Across("median", y)),
+        number().prop_map(|y| Mark::Across("limit", y)),
         number().prop_map(|x| Mark::Down("kept", x)),
-        (number(), number()).prop_map(|range| Mark::Band("interval", range)),
     ]
 }
 
@@ -148,19 +106,12 @@ fn lane() -> impl Strategy<Value = Lane> {
 }
 
 prop_compose! {
-    fn panel()(
-        label in text(), y in axis(), height in 60.0..230.0_f64, marks in vec(mark(), 0..6), lanes in vec(lane(), 0..3),
-    ) -> Panel {
-        Panel { label, y, height, marks, lanes }
-    }
-}
-
-prop_compose! {
     fn xy()(
         [title, summary, drawn, _] in texts(), words in vec(text(), 0..12), legend in vec(entry(), 0..6), x in axis(),
-        panels in vec(panel(), 0..4), caption in vec(text(), 0..3),
+        y in axis(), height in 60.0..230.0_f64, marks in vec(mark(), 0..9), lanes in vec(lane(), 0..3),
+        caption in vec(text(), 0..3),
     ) -> Xy {
-        Xy { title, summary, drawn, words, legend, x, panels, caption }
+        Xy { title, summary, drawn, words, legend, x, y, height, marks, lanes, caption }
     }
 }
 
@@ -173,19 +124,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn forests_are_sound(chart in forest(), id in text()) {
-        sound(&chart, &id)?;
-    }
-
-    #[test]
     fn flames_are_xml(chart in flame(), id in text()) {
         let svg = chart.svg(&id).into_string();
         prop_assert!(roxmltree::Document::parse(&svg).is_ok(), "{svg}");
-    }
-
-    #[test]
-    fn heatmaps_are_sound(chart in heatmap(), id in text()) {
-        sound(&chart, &id)?;
     }
 
     #[test]

@@ -45,25 +45,11 @@ fn texts_and_marks_stand_out_in_both_themes() {
             let found = contrast(theme[mark], theme[ground]);
             assert!(found >= least, "{mark} upon {ground} ({}): {found:.2}", theme["paper"]);
         };
-        for text in ["text", "dim", "good", "bad", "warn"] {
+        for text in ["text", "dim"] {
             at_least(4.5, text, "paper");
         }
-        for text in ["text", "dim"] {
-            at_least(4.5, text, "lane");
-            at_least(4.5, text, "band");
-        }
-        for mark in ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "axis", "hatch", "best"] {
+        for mark in ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "axis", "plain", "bad"] {
             at_least(3.0, mark, "paper");
-        }
-        for mark in ["plain", "good", "bad", "warn", "axis"] {
-            at_least(3.0, mark, "lane");
-            at_least(3.0, mark, "band");
-        }
-        for mark in ["text", "s0"] {
-            at_least(3.0, mark, "interval");
-        }
-        for shade in 0..7 {
-            at_least(4.5, &format!("t{shade}"), &format!("h{shade}"));
         }
     }
 }

@@ -126,9 +126,7 @@ type Extent = (String, [f64; 4]);
 fn extent(node: Node<'_, '_>, height: f64) -> Result<Extent, String> {
     let content = node.text().unwrap_or_default().to_owned();
     let inherited = |name: &str| node.ancestors().find_map(|node| node.attribute(name));
-    let class = node.attribute("class").unwrap_or_default();
-    let bold = class.contains("strong") || class.starts_with('t') && class.len() == 2;
-    let width = if bold { text::bold_width(&content) } else { text::width(&content) };
+    let width = text::width(&content);
     let (x, y) = (number(node, "x")?, number(node, "y")?);
     let left = match inherited("text-anchor") {
         None => x,

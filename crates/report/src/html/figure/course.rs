@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Figure, Source, left_out};
 use crate::analysis::VariantAnalysis;
-use crate::chart::{Axis, Entry, Kind, Lane, Mark, Panel, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Lane, Mark, Sample, Xy, mark, say};
+use crate::html::rounded;
 use crate::html::timing::{Course, MOST_VARIANTS};
 use crate::number;
 
@@ -56,11 +57,11 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         return None;
     }
     let line = |(variant, course): &(&VariantAnalysis, &Course)| {
-        (source.name(variant), course.seconds().zip(values(course).iter().copied()).collect())
+        (variant.words.clone(), course.seconds().zip(values(course).iter().copied()).collect())
     };
     let marks = |(variant, course): &(&VariantAnalysis, &Course)| {
         let seconds = course.checkpoints.iter().map(|window| course.middle(*window));
-        (format!("checkpoint, {}", source.name(variant)), seconds.collect())
+        (format!("checkpoint, {}", variant.words), seconds.collect())
     };
     let marked = shown.iter().filter(|(_, course)| at == WAL && !course.checkpoints.is_empty());
     let marks: Vec<Events> = marked.map(marks).collect();
@@ -77,8 +78,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
         rounds.join(", "),
         number::value(step * 1e9, Unit::Nanos),
     );
-    let variants = shown.iter().map(|(variant, _)| variant.index).collect();
-    Some(Figure { chart: Box::new(chart), note, variants, course: Some(at) })
+    Some(Figure { chart: Box::new(chart), note, course: Some(at) })
 }
 
 /// A static chart of one quantity of several variants, with events marked below. The page's script replaces it by an
@@ -108,13 +108,10 @@ fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
         words: lines.iter().map(sentence).chain(events.iter().map(times)).collect(),
         legend: named.chain(happened).collect(),
         x: Axis::seconds("time since the beginning", seconds),
-        panels: vec![Panel {
-            y: Axis::rounded(quantity, Some(unit), points().map(|(_, value)| *value)),
-            height: 150.0,
-            marks: lines.iter().enumerate().map(line).collect(),
-            lanes: events.iter().enumerate().map(lane).collect(),
-            ..Panel::default()
-        }],
+        y: Axis::rounded(quantity, Some(unit), points().map(|(_, value)| *value)),
+        height: 150.0,
+        marks: lines.iter().enumerate().map(line).collect(),
+        lanes: events.iter().enumerate().map(lane).collect(),
         ..Xy::default()
     }
 }
@@ -130,16 +127,16 @@ pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
     let shown = shown(source);
     let step = shown.iter().map(|(_, course)| course.step).fold(f64::INFINITY, f64::min);
     let count = shown.iter().map(|(_, c)| (c.step * c.throughput.len() as f64 / step).round() as usize).max()?;
-    let seconds: Vec<f64> = (0..count).map(|at| round((at as f64 + 0.5) * step)).collect();
+    let seconds: Vec<f64> = (0..count).map(|at| rounded((at as f64 + 0.5) * step)).collect();
     let series = shown.iter().map(|(variant, course)| {
         let at = |seconds: &f64| values(course).get((seconds / course.step) as usize).filter(|value| value.is_finite());
         let values: Vec<Value> =
-            seconds.iter().map(|s| at(s).map_or(Value::Null, |value| json!(round(*value)))).collect();
-        json!({ "name": source.name(variant), "values": values })
+            seconds.iter().map(|s| at(s).map_or(Value::Null, |value| json!(rounded(*value)))).collect();
+        json!({ "name": variant.words, "values": values })
     });
     let marks: Vec<Vec<f64>> = match at {
         WAL => {
-            shown.iter().map(|(_, c)| c.checkpoints.iter().map(|window| round(c.middle(*window))).collect()).collect()
+            shown.iter().map(|(_, c)| c.checkpoints.iter().map(|window| rounded(c.middle(*window))).collect()).collect()
         }
         _ => Vec::new(),
     };
@@ -151,11 +148,6 @@ pub(in crate::html) fn live(source: Source<'_>, at: usize) -> Option<Value> {
     Some(
         json!({ "quantity": quantity, "unit": unit, "seconds": seconds, "series": series.collect::<Vec<_>>(), "marks": marks }),
     )
-}
-
-/// Rounds to four significant digits, more than a chart shows.
-fn round(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

@@ -20,11 +20,11 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
                 number::percent(Flame::LEAST),
             );
             let chart = Flame {
-                title: format!("{}: CPU time by call stack, {}", source.scenario.name, source.name(variant)),
+                title: format!("{}: CPU time by call stack, {}", source.scenario.name, variant.words),
                 summary: String::new(),
                 stacks: stacks.clone(),
             };
-            Figure { chart: Box::new(chart), note, variants: vec![variant.index], course: None }
+            Figure { chart: Box::new(chart), note, course: None }
         })
         .collect()
 }

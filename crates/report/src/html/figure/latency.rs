@@ -3,7 +3,7 @@
 use litelab_model::metric::{Timing, Unit};
 
 use super::{Figure, Source, left_out};
-use crate::chart::{Axis, Entry, Kind, Mark, Panel, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Mark, Sample, Xy, mark, say};
 use crate::html::evidence::{Latency, latencies};
 use crate::number;
 
@@ -14,8 +14,8 @@ const TO_MAX: f64 = 0.2;
 /// Distance between the markers of a curve, in points.
 const BETWEEN_MARKERS: usize = 3;
 
-/// A name, and points of quantile and nanoseconds in order; quantile 1 is the maximum.
-type Curve = (String, Vec<(f64, f64)>);
+/// Class and name of a variant, and points of quantile and nanoseconds in order; quantile 1 is the maximum.
+type Curve = (String, String, Vec<(f64, f64)>);
 
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let all = latencies(&source.scenario.metrics);
@@ -24,7 +24,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 
 fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let (timing, transaction) = latency;
-    let shown = source.scenario.leading(source.analysis, MOST);
+    let shown = source.chosen(MOST);
     let known = shown.iter().filter_map(|variant| Some((*variant, source.evidence.latency(variant.index, latency)?)));
     let known: Vec<_> = known.collect();
     let least = known.iter().map(|(_, all)| all.total()).min()?;
@@ -33,25 +33,24 @@ fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let note = format!(
         "{}All rounds pooled, {} or more in each curve; the last point is the longest, and no other is drawn that fewer \
          than ten lie beyond.",
-        left_out(shown.len(), source.measured().count(), "the baseline and the best by the first metric"),
+        left_out(
+            shown.len(),
+            source.measured().count(),
+            "the best of each durability level, the baseline, and the next by the first metric"
+        ),
         number::counted(least, noun(*timing)),
     );
     let title = format!("{}: {what}{of} by percentile", source.scenario.name);
-    let curves: Vec<Curve> = known.iter().map(|(variant, all)| (source.name(variant), all.curve())).collect();
+    let curves: Vec<Curve> = known.iter().map(|(v, all)| (source.class(v), v.words.clone(), all.curve())).collect();
     let chart = chart(title, &format!("{what}{of}"), &format!("{}s", noun(*timing)), &curves);
-    Some(Figure {
-        chart: Box::new(chart),
-        note,
-        variants: known.iter().map(|(variant, _)| variant.index).collect(),
-        course: None,
-    })
+    Some(Figure { chart: Box::new(chart), note, course: None })
 }
 
 /// Latency over log₁₀(1/(1 − q)), an axis on which each further nine has the same width.
 fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
     // Avoids a minus zero: −log₁₀ 1 is −0.
     let nines = |(q, nanos): &(f64, f64)| (0.0 - (1.0 - q).log10(), *nanos);
-    let placed: Vec<Vec<(f64, f64)>> = curves.iter().map(|(_, points)| points.iter().map(nines).collect()).collect();
+    let placed: Vec<Vec<(f64, f64)>> = curves.iter().map(|(_, _, points)| points.iter().map(nines).collect()).collect();
     let all = || placed.iter().flatten();
     let last = all().map(|(nines, _)| *nines).filter(|nines| nines.is_finite()).fold(1.0, f64::max);
     // 1 − 0.999 is a little more than 0.001.
@@ -63,28 +62,26 @@ fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
     let ticks = ticks.chain((1..=last as i32).map(|nines| (f64::from(nines), percentile(nines))));
     let ticks = ticks.chain([(0.0, "0 %".to_owned())]).collect();
     let axis = Axis::given(&format!("percentile of {of} (%, log scale)"), Kind::Linear, (0.0, end), ticks);
-    let marks = placed.iter().enumerate().flat_map(|(i, points)| {
+    let marks = placed.iter().zip(curves).enumerate().flat_map(|(i, (points, (class, ..)))| {
         let points: Vec<(f64, f64)> = points.iter().map(|(nines, nanos)| (nines.min(end), *nanos)).collect();
         // The markers of each curve are offset from those of the previous one, so that overlapping curves remain
         // visible.
         let marked = |at: usize| (at + i).is_multiple_of(BETWEEN_MARKERS) || at + 1 == points.len();
         let markers = points.iter().enumerate().filter(|(at, _)| marked(*at)).map(|(_, point)| *point).collect();
-        [Mark::Points(mark::marker(i), i, markers), Mark::Line(mark::line(i), points.clone())]
+        let classes = |of: String| format!("{of} {class}");
+        [Mark::Points(classes(mark::marker(i)), i, markers), Mark::Line(classes(mark::line(i)), points.clone())]
     });
     Xy {
         title,
         summary: String::new(),
         drawn: format!("{what} by percentile of {of}, both axes logarithmic."),
         words: curves.iter().map(sentence).collect(),
-        legend: curves.iter().enumerate().map(|(i, (name, _))| Entry::new(Sample::Series(i), name)).collect(),
+        legend: curves.iter().enumerate().map(|(i, (_, name, _))| Entry::new(Sample::Series(i), name)).collect(),
         x: Some(axis),
-        panels: vec![Panel {
-            y: Axis::times(what, all().map(|(_, nanos)| *nanos)),
-            height: 220.0,
-            marks: marks.collect(),
-            ..Panel::default()
-        }],
-        caption: Vec::new(),
+        y: Axis::times(what, all().map(|(_, nanos)| *nanos)),
+        height: 220.0,
+        marks: marks.collect(),
+        ..Xy::default()
     }
 }
 
@@ -99,7 +96,7 @@ fn percentile(nines: i32) -> String {
 }
 
 /// Latencies of a curve at the usual percentiles, if it has a point there.
-fn sentence((name, points): &Curve) -> String {
+fn sentence((_, name, points): &Curve) -> String {
     let asked = [(0.5, "P50"), (0.95, "P95"), (0.99, "P99"), (0.999, "P99.9"), (1.0, "max")];
     let at = |q: f64| points.iter().find(|(have, _)| (have - q).abs() < 1e-9).map(|(_, nanos)| *nanos);
     let known = asked.iter().filter_map(|(q, name)| Some(format!("{name} {}", say::value(at(*q)?, Some(Unit::Nanos)))));
@@ -138,7 +135,7 @@ mod tests {
     #[test]
     fn percentiles_stand_at_their_nines() {
         let points = vec![(0.5, 10e3), (0.9, 20e3), (0.99, 50e3), (0.999, 2e6), (1.0, 9e6)];
-        let curves = ["a", "b"].map(|name| (name.to_owned(), points.clone()));
+        let curves = ["a", "b"].map(|name| (String::new(), name.to_owned(), points.clone()));
         let of = |curves: &[Curve]| chart("t".into(), "service time", "transactions", curves);
         let texts = texts(&draw(&of(&curves)));
         for label in ["50 %", "90 %", "99 %", "99.9 %", "max", "100 µs", "1 ms", "service time (µs to ms, log scale)"]
@@ -147,6 +144,6 @@ mod tests {
         }
         let said = of(&curves).description();
         assert!(said.contains("a: P50 10.0 µs, P99 50.0 µs, P99.9 2.00 ms, max 9.00 ms"), "{said}");
-        assert!(!draw(&of(&[("a".into(), vec![(0.5, 1.0)])])).contains(">max<"));
+        assert!(!draw(&of(&[(String::new(), "a".into(), vec![(0.5, 1.0)])])).contains(">max<"));
     }
 }

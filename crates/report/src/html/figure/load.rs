@@ -6,7 +6,7 @@ use litelab_record::outcome::{Probe, ResponseTimes};
 
 use super::{Figure, Source};
 use crate::analysis::VariantAnalysis;
-use crate::chart::{Axis, Entry, Lane, Mark, Panel, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Lane, Mark, Sample, Xy, mark, say};
 use crate::number;
 
 /// Largest number of variants of a scenario with a chart.
@@ -29,7 +29,7 @@ fn figure(source: Source<'_>, variant: &VariantAnalysis) -> Option<Figure> {
     }
     let sustainable = variant.estimate(&Measure::Sustainable.into());
     let rate = sustainable.map(|estimate| number::sentence(estimate, Unit::PerSecond));
-    let of = if source.scenario.variants.len() > 1 { format!(", {}", source.name(variant)) } else { String::new() };
+    let of = if source.scenario.variants.len() > 1 { format!(", {}", variant.words) } else { String::new() };
     let chart = Xy {
         title: format!("{}: response time against offered load{of}", source.scenario.name),
         summary: rate.map_or_else(String::new, |rate| format!("The highest rate that was kept is {rate}.")),
@@ -44,7 +44,7 @@ fn figure(source: Source<'_>, variant: &VariantAnalysis) -> Option<Figure> {
     let note = format!(
         "Every rate that was tried, of all rounds; a rate is kept while {kept} and all arrivals are served.{old}"
     );
-    Some(Figure { chart: Box::new(chart), note, variants: vec![variant.index], course: None })
+    Some(Figure { chart: Box::new(chart), note, course: None })
 }
 
 /// A chart with a bound in nanoseconds and its name, and with the highest sustained rate.
@@ -94,13 +94,10 @@ fn chart(probes: &[Probe], limit: Option<(f64, String)>, sustainable: Option<f64
         words: probes.iter().map(|probe| sentence(probe)).collect(),
         legend,
         x: Axis::linear("offered load", Some(Unit::PerSecond), true, rates),
-        panels: vec![Panel {
-            y: Axis::times("response time from the scheduled start", times),
-            height: 220.0,
-            marks,
-            lanes,
-            ..Panel::default()
-        }],
+        y: Axis::times("response time from the scheduled start", times),
+        height: 220.0,
+        marks,
+        lanes,
         ..Xy::default()
     }
 }

@@ -2,23 +2,17 @@
 //!
 //! | file | draws |
 //! |---|---|
-//! | `ratios` | a forest plot for each judged metric |
+//! | `lines` | the first metric and the longest wait over a numeric dimension, with the fitted law of scalability |
 //! | `latency` | percentile curves for each latency among the metrics |
-//! | `grid` | a heat map, with two dimensions |
-//! | `workers` | throughput and P99 over workers, if the scenario requests scalability |
 //! | `load` | response time over the rate of arrivals, for searches |
-//! | `rounds` | the first metric by round |
 //! | `course` | single trials over time |
 //! | `flame` | CPU time by call stack, if it was sampled |
 
 mod course;
 mod flame;
-mod grid;
 mod latency;
+mod lines;
 mod load;
-mod ratios;
-mod rounds;
-mod workers;
 
 use litelab_record::RunInfo;
 
@@ -27,6 +21,7 @@ use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
 use crate::chart::Chart;
 
 pub(super) use course::live;
+pub(super) use lines::figures as lines;
 
 /// A chart with its note.
 pub(super) struct Figure {
@@ -34,8 +29,6 @@ pub(super) struct Figure {
     pub(super) chart: Box<dyn Chart>,
     /// Note on the data: what is pooled, what is left out.
     pub(super) note: String,
-    /// Variants of the chart that are distinguished in it.
-    pub(super) variants: Vec<usize>,
     /// Index of the quantity, for a chart of single trials over time.
     pub(super) course: Option<usize>,
 }
@@ -47,33 +40,63 @@ pub(super) struct Source<'a> {
     pub(super) analysis: &'a Analysis,
     pub(super) info: &'a RunInfo,
     pub(super) evidence: &'a Evidence,
+    /// The same scenario of the run beside this one, for a common axis.
+    pub(super) beside: Option<(&'a ScenarioAnalysis, &'a Analysis)>,
+    /// Prefix of the ids of this run's part of the page.
+    pub(super) prefix: &'static str,
 }
 
 impl<'a> Source<'a> {
-    fn variant(&self, index: usize) -> Option<&'a VariantAnalysis> {
-        self.analysis.variants.get(index)
-    }
-
-    /// Name of a variant that distinguishes it from the others.
-    fn name(&self, variant: &VariantAnalysis) -> String {
-        super::name(self.scenario, variant, self.analysis)
-    }
-
     /// Measured variants of the scenario, in order.
-    fn measured(&self) -> impl Iterator<Item = &'a VariantAnalysis> {
-        let analysis = self.analysis;
-        self.scenario.variants.iter().filter_map(|i| analysis.variants.get(*i)).filter(|variant| variant.measured > 0)
+    pub(super) fn measured(&self) -> impl Iterator<Item = &'a VariantAnalysis> {
+        measured(self.scenario, self.analysis)
+    }
+
+    /// Measured variants of the scenario, then those of the run beside it: all that share an axis.
+    pub(super) fn on_axis(&self) -> impl Iterator<Item = &'a VariantAnalysis> {
+        self.measured().chain(self.beside.into_iter().flat_map(|(scenario, analysis)| measured(scenario, analysis)))
+    }
+
+    /// At most `most` measured variants: the best of each durability level, the baseline, and the next best.
+    fn chosen(&self, most: usize) -> Vec<&'a VariantAnalysis> {
+        let best = self.scenario.answer.levels.iter().filter_map(|level| self.analysis.variants.get(level.best));
+        let mut chosen: Vec<&VariantAnalysis> = Vec::new();
+        for variant in best.chain(self.scenario.leading(self.analysis, most)) {
+            if !chosen.iter().any(|other| other.index == variant.index) {
+                chosen.push(variant);
+            }
+        }
+        chosen.truncate(most);
+        chosen
+    }
+
+    /// CSS classes by which the page's script finds all marks of a variant. Variants of two runs with the same label
+    /// have the same classes.
+    pub(super) fn class(&self, variant: &VariantAnalysis) -> String {
+        let same = self
+            .beside
+            .filter(|_| self.prefix == super::SECOND)
+            .and_then(|(scenario, analysis)| measured(scenario, analysis).find(|other| other.label == variant.label));
+        match (same, self.prefix) {
+            (Some(same), _) => format!("v v{}", same.index),
+            (None, prefix) => format!("v v{prefix}{}", variant.index),
+        }
+    }
+
+    /// Id of the row with the settings of a variant.
+    pub(super) fn anchor(&self, variant: &VariantAnalysis) -> String {
+        format!("{}variant-{}", self.prefix, variant.index)
     }
 }
 
-/// All charts of a scenario, in reading order.
-pub(super) fn all(source: Source<'_>) -> Vec<Figure> {
-    let mut figures = ratios::figures(source);
-    figures.extend(latency::figures(source));
-    figures.extend(grid::figure(source));
-    figures.extend(workers::figure(source));
+fn measured<'a>(scenario: &'a ScenarioAnalysis, analysis: &'a Analysis) -> impl Iterator<Item = &'a VariantAnalysis> {
+    scenario.variants.iter().filter_map(|i| analysis.variants.get(*i)).filter(|variant| variant.measured > 0)
+}
+
+/// Charts of a scenario after its absolute chart, in reading order.
+pub(super) fn further(source: Source<'_>) -> Vec<Figure> {
+    let mut figures = latency::figures(source);
     figures.extend(load::figures(source));
-    figures.extend(rounds::figure(source));
     figures.extend(course::figures(source));
     figures.extend(flame::figures(source));
     figures
