@@ -11,10 +11,10 @@
 
 mod check;
 mod conversation;
+mod database;
 mod dialect;
 mod draft;
-mod file;
-mod place;
+mod error;
 mod proxy;
 mod report;
 #[cfg(feature = "servers")]

@@ -3,7 +3,7 @@
 use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
 
 use crate::fault::Fault;
-use crate::{orchestration, queue, server};
+use crate::{library, server};
 
 /// Kinds of sharing that every fault claims, those of its target except `group-commit`.
 const SHARINGS: [&str; 5] = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
@@ -23,12 +23,7 @@ pub fn describe(protocol: u32) -> Description {
         .into_iter()
         .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
     let faults = Fault::ALL.iter().map(|(fault, name)| match server::is(*fault) {
-        false => {
-            let interface = fault
-                .interface()
-                .map(|name| if name == "queue" { queue::interface() } else { orchestration::interface() });
-            driver(name, Some(build()), fault.executors(), interface)
-        }
+        false => driver(name, Some(build()), fault.executors(), fault.interface().map(library::interface)),
         // The capabilities of the target of server faults.
         true => DriverDescription {
             sharings: vec!["own-connection".into(), "pool".into()],

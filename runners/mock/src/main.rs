@@ -10,9 +10,9 @@
 mod describe;
 mod fault;
 mod histogram;
-mod orchestration;
+mod honest;
+mod library;
 mod proxy;
-mod queue;
 mod script;
 mod scripted;
 mod server;

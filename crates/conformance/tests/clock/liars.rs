@@ -211,7 +211,7 @@ fn a_description_that_is_wrong_ends_the_examination() {
         ("mock", vec![], &all[..all.len() - 1].to_vec(), "that runner.toml does not list"),
     ] {
         let home = tempfile::tempdir_in(scratch.path()).expect("folder");
-        let runners = common::disguise(home.path(), name, &words, drivers);
+        let runners = common::disguise(home.path(), name, &words, drivers, "");
         let report = Suite::new(&runners, scratch.path()).check(name, &mut |_| {}).expect("found");
         assert!(!report.passed() && report.drivers.is_empty(), "{name} {words:?}");
         let (driver, failure) = report.failures().next().expect("failed");

@@ -7,8 +7,6 @@ use std::time::Duration;
 use litelab_conformance::{CheckVerdict, Suite};
 use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
-use litelab_record::RunFile;
-use litelab_record::outcome::Outcome;
 
 const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
 
@@ -16,7 +14,7 @@ const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install 
 fn runners(home: &std::path::Path, more: &str) -> Runners {
     let all = common::runners().get("mock").expect("found").manifest.drivers.clone();
     let all: Vec<&str> = all.iter().map(String::as_str).chain(["postgres"]).collect();
-    common::disguise_with(home, "mock", &[], &all, more)
+    common::disguise(home, "mock", &[], &all, more)
 }
 
 fn study(drivers: &str) -> String {
@@ -70,14 +68,9 @@ fn a_study_leaves_its_variants_out_and_runs_the_others() {
     assert_eq!(skipped, [None, Some(why), None]);
     let ended = run.execute(&mut |_| {}).expect("it runs");
     assert_eq!((ended.rounds, ended.failed), (2, 0));
-    let mut variants = Vec::new();
-    let file = RunFile::open(&options(folder.path()).file).expect("a run");
-    file.trials(&mut |trial| {
-        assert!(matches!(trial.record.outcome, Outcome::Measured(_)), "{:?}", trial.record.outcome);
-        variants.push(trial.record.variant);
-        Ok(())
-    })
-    .expect("readable");
+    let stored = common::trials(&options(folder.path()).file);
+    let mut variants: Vec<usize> = stored.iter().map(|trial| trial.record.variant).collect();
+    stored.into_iter().for_each(|trial| drop(common::measured(trial.record.outcome)));
     variants.sort_unstable();
     assert_eq!(variants, [0, 0, 2, 2]);
 }

@@ -1,6 +1,6 @@
 //! A run and its file, with the scripted runner: exact contents, the order of trials, stop and resume.
 
-use crate::common;
+use crate::common::{self, execute, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -39,19 +39,6 @@ fn options(folder: &Path) -> RunOptions {
     let second = Duration::from_secs(1);
     let patience = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() };
     RunOptions { patience, ..common::options(folder) }
-}
-
-fn trials(file: &Path) -> Vec<StoredTrial> {
-    let mut all = Vec::new();
-    RunFile::open(file)
-        .and_then(|f| {
-            f.trials(&mut |t| {
-                all.push(t);
-                Ok(())
-            })
-        })
-        .expect("readable");
-    all
 }
 
 fn measured(trial: &StoredTrial) -> &Measurement {
@@ -95,17 +82,13 @@ fn scripted_times_arrive_in_the_file_exactly() {
 
 #[test]
 fn a_stall_counts_for_everyone_who_was_due_in_it() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let (folder, runners) = (common::scratch(), common::runners());
     let study = "rounds = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
         driver = \"mock:scripted\"\nrole.w = { run = \"insert\", for = \"10s\", rate = 1000, arrivals = \"constant\" }";
     let mut plan = common::plan(folder.path(), common::INSERTS, study);
-    script(
-        &mut plan.variants[0],
-        json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }),
-    );
+    common::script(&mut plan, &json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }));
     let begun = Instant::now();
-    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
-    run.execute(&mut |_| {}).expect("executes");
+    execute(plan, &options(folder.path()), &runners);
     assert!(begun.elapsed() < Duration::from_secs(10), "its ten seconds are virtual, and took {:?}", begun.elapsed());
     let stored = trials(&options(folder.path()).file);
     let operation = &measured(&stored[0]).result.operations[0];
@@ -229,9 +212,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
     let runners = common::runners();
     let whole = common::scratch();
     let never = AtomicBool::new(false);
-    Run::new(scripted(whole.path(), 3), "", options(whole.path()), &runners, &never)
-        .and_then(|run| run.execute(&mut |_| {}))
-        .expect("executes");
+    execute(scripted(whole.path(), 3), &options(whole.path()), &runners);
     let whole = timeless(&options(whole.path()).file);
     assert_eq!(whole.len(), 9);
     for after in [1, 2, 3, 5, 6, 8] {
@@ -269,7 +250,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
 /// changes a setting by itself.
 #[test]
 fn a_trial_whose_settings_move_fails_and_names_both_values() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let (folder, runners) = (common::scratch(), common::runners());
     let study = "rounds = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-full\"\n\
          role.w = { run = \"insert\", count = 10, workers = 2 }\nvary.sharing = [\"own-connection\", \"pool(2)\", \"writer-readers(1)\"]";
     let mut plan = common::plan(folder.path(), common::INSERTS, study);
@@ -278,9 +259,7 @@ fn a_trial_whose_settings_move_fails_and_names_both_values() {
         (off.sql, off.bind) = ("PRAGMA synchronous = OFF".into(), Vec::new());
         variant.trial.transactions[0].statements.push(off);
     }
-    Run::new(plan, "", options(folder.path()), &runners, &stop)
-        .and_then(|run| run.execute(&mut |_| {}))
-        .expect("executes");
+    execute(plan, &options(folder.path()), &runners);
     let stored = trials(&options(folder.path()).file);
     assert_eq!(stored.len(), 3);
     for trial in &stored {
@@ -295,9 +274,7 @@ fn a_trial_whose_settings_move_fails_and_names_both_values() {
 fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_rounds() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let options = options(folder.path());
-    Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &stop)
-        .and_then(|run| run.execute(&mut |_| {}))
-        .expect("executes");
+    execute(scripted(folder.path(), 1), &options, &runners);
     let before = timeless(&options.file);
     let file = rusqlite::Connection::open(&options.file).expect("run file");
     assert_eq!(file.execute("DELETE FROM run WHERE key = 'finished'", []).expect("deleted"), 1);
@@ -374,12 +351,11 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
 
 #[test]
 fn a_runner_that_dies_is_a_failed_row_and_the_run_goes_on() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let (folder, runners) = (common::scratch(), common::runners());
     let study = "rounds = 2\n[[scenario]]\nname = \"mixed\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
         role.w = { run = \"insert\", count = 10 }\nvary.driver = [\"mock:dies\", \"mock:scripted\", \"rusqlite:rusqlite\"]";
     let plan = common::plan(folder.path(), common::INSERTS, study);
-    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
-    let ended = run.execute(&mut |_| {}).expect("executes");
+    let ended = execute(plan, &options(folder.path()), &runners);
     assert_eq!((ended.rounds, ended.failed, ended.interrupted), (2, 2, false));
     let stored = trials(&options(folder.path()).file);
     assert_eq!(stored.len(), 6);
