@@ -58,21 +58,6 @@ pub struct Suite<'a> {
     urls: Option<&'a Urls>,
 }
 
-/// Checks a runner, or one driver of it (`runner:driver`), with the whole suite. Temporary files are created in
-/// `scratch` and removed.
-///
-/// # Errors
-/// Fails if the runner or driver does not exist, `scratch` is not writable, or a server given by the user does not
-/// answer. Defects of the runner are results in the report, not errors.
-pub fn check(
-    runners: &Runners,
-    name: &str,
-    scratch: &Path,
-    progress: &mut OnProgress<'_>,
-) -> Result<Report, EngineError> {
-    Suite::new(runners, scratch).check(name, progress)
-}
-
 /// A driver to check: one part of a report.
 struct Part<'a> {
     runner: &'a Runner,
@@ -152,16 +137,18 @@ impl<'a> Suite<'a> {
     /// Checks a runner or `runner:driver`.
     ///
     /// # Errors
-    /// As [`check()`].
+    /// As [`Suite::check_all`].
     pub fn check(&self, name: &str, progress: &mut OnProgress<'_>) -> Result<Report, EngineError> {
         let stopped = || EngineError::BadInput("the suite was stopped".into());
         self.check_all(&[name], progress)?.pop().ok_or_else(stopped)
     }
 
-    /// Checks runners or drivers (`runner:driver`). Returns one report per runner, in the order of the names.
+    /// Checks runners or drivers (`runner:driver`). Returns one report per runner, in the order of the names. Temporary
+    /// files are created in the suite's folder and removed.
     ///
     /// # Errors
-    /// As [`check()`], before any check is made.
+    /// Fails before any check is made if a runner or driver does not exist, the folder is not writable, or a server given
+    /// by the user does not answer. Defects of a runner are results in its report, not errors.
     pub fn check_all(&self, names: &[&str], progress: &mut OnProgress<'_>) -> Result<Vec<Report>, EngineError> {
         // A name with a colon is a driver: `runner:driver`, or the driver's own name (`node:sqlite`).
         let wanted = names.iter().map(|name| {

@@ -72,7 +72,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("queue-completes-nothing", "queue-completes", "left the file as it was"),
     ("queue-keeps-failed", "queue-fails", "were [(1, 3), (1, 0), (0, 0)]"),
     ("queue-lies-about-pragma", "queue-settings", "the file, opened by the suite, has delete"),
-    ("queue-lies-about-pragma", "queue-busy", "a busy_timeout of 0ns"),
+    ("queue-lies-about-pragma", "queue-busy", "busy_timeout: 0ns was asked for"),
     ("queue-loses-task", "queue-answers", "10 times `enqueue` are due"),
     ("queue-loses-task", "queue-claims", "of 40 tasks and 4 claims more"),
     ("queue-loses-task", "queue-killed", "claimed and claimed in vain were"),

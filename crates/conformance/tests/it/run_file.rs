@@ -81,39 +81,6 @@ fn scripted_times_arrive_in_the_file_exactly() {
 }
 
 #[test]
-fn a_stall_counts_for_everyone_who_was_due_in_it() {
-    let (folder, runners) = (common::scratch(), common::runners());
-    let study = "rounds = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
-        driver = \"mock:scripted\"\nrole.w = { run = \"insert\", for = \"10s\", rate = 1000, arrivals = \"constant\" }";
-    let mut plan = common::plan(folder.path(), common::INSERTS, study);
-    common::script(&mut plan, &json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }));
-    let begun = Instant::now();
-    execute(plan, &options(folder.path()), &runners);
-    assert!(begun.elapsed() < Duration::from_secs(10), "its ten seconds are virtual, and took {:?}", begun.elapsed());
-    let stored = trials(&options(folder.path()).file);
-    let operation = &measured(&stored[0]).result.operations[0];
-    // Arrival n is due at n ms. Number 5000 takes a second, and the following ones 100 µs each.
-    let (mut response, mut lag, mut free) = (Histogram::new(), Histogram::new(), 0);
-    for n in 1..=10_000 {
-        let (due, service) = (n * MS, if n == 5_000 { 1_000 * MS } else { 100_000 });
-        let start = due.max(free);
-        free = start + service;
-        response.record(free - due);
-        lag.record(start - due);
-    }
-    assert_eq!((operation.committed, operation.unserved), (10_000, 0));
-    assert_eq!(operation.timers.get("response"), Some(&response));
-    assert_eq!(operation.timers.get("lag"), Some(&lag));
-    // A closed loop would show one slow transaction in ten thousand; in fact nearly one in ten was late by more than
-    // 100 ms.
-    assert!(operation.service.quantile(0.999).is_some_and(|ns| ns < 101_000));
-    assert!(
-        response.quantile(0.91).is_some_and(|ns| ns > 100 * MS)
-            && response.quantile(0.5).is_some_and(|ns| ns < 101_000)
-    );
-}
-
-#[test]
 fn rounds_run_in_the_order_of_the_schedule() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let plan = scripted(folder.path(), 4);
