@@ -6,34 +6,15 @@ use std::time::{Duration, Instant};
 use litelab_engine::merge::merge;
 use litelab_engine::process::RunnerProcess;
 use litelab_engine::runner::Runner;
-use litelab_engine::trial::split;
+use litelab_engine::trial::{Patience, split};
 use litelab_protocol::{ConnectionSettings, Failed, Message, Operation, Tick, TickCount, Trial, TrialResult};
 
 use crate::error::{At, Result, ensure, timely};
 
-/// Longest waits for a runner.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Until all connections are open; includes the start of the language's runtime.
-    pub ready: Duration,
-    /// Between `go` and the first line, and between two lines.
-    pub silence: Duration,
-    /// For a whole trial. The longest trial takes half a second, except where the runner is killed on purpose.
-    pub trial: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        // These limits are only meant to catch a hang: on a busy machine, or while the disk stalls, any step may take
-        // seconds.
-        Self { ready: Duration::from_secs(60), silence: Duration::from_secs(20), trial: Duration::from_secs(60) }
-    }
-}
-
 /// A trial whose processes are ready.
 pub struct Started {
     processes: Vec<RunnerProcess>,
-    limits: Limits,
+    patience: Patience,
     begun: Option<Instant>,
     /// Settings reported with `ready`.
     pub connections: Vec<ConnectionSettings>,
@@ -77,12 +58,12 @@ impl Heard {
 
 impl Started {
     /// Starts the processes of a trial and waits until all are ready.
-    pub fn new(runner: &Runner, directory: &Path, limits: Limits, trial: &Trial) -> Result<Self> {
-        let mut started = Self { processes: Vec::new(), limits, begun: None, connections: Vec::new() };
+    pub fn new(runner: &Runner, directory: &Path, patience: Patience, trial: &Trial) -> Result<Self> {
+        let mut started = Self { processes: Vec::new(), patience, begun: None, connections: Vec::new() };
         for part in split(trial) {
             let mut process = RunnerProcess::start(runner, &part, directory, &[])?;
             // One process after the other: a change of the journal mode needs exclusive access to the database.
-            match process.next_line(limits.ready, &mut || true)? {
+            match process.next_line(patience.ready, &mut || true)? {
                 Message::Ready(ready) => started.connections.extend(ready.connections),
                 Message::Failed(failed) => {
                     return Err(format!("it failed where `ready` was due: {}", failed.reason).into());
@@ -106,7 +87,7 @@ impl Started {
         let (mut ticks, mut results) = (Vec::new(), Vec::new());
         for process in &mut self.processes {
             loop {
-                match next(process, self.limits, begun)? {
+                match next(process, self.patience, begun)? {
                     Message::Tick(tick) => ticks.push((begun.elapsed(), tick)),
                     Message::Result(result) => {
                         results.push(*result);
@@ -131,7 +112,7 @@ impl Started {
         let begun = Instant::now();
         let mut committed = 0;
         while let Some(process) = self.processes.first_mut().filter(|_| committed < enough) {
-            let line = next(process, self.limits, begun)?;
+            let line = next(process, self.patience, begun)?;
             // If the disk stalls, the trial may end first.
             timely!(!matches!(line, Message::Result(_)), "it was to be killed, and ended before");
             match line {
@@ -149,7 +130,7 @@ impl Started {
         let begun = self.begun.unwrap_or_else(Instant::now);
         let Some(process) = self.processes.first_mut() else { return Err("it has no process".into()) };
         loop {
-            match next(process, self.limits, begun)? {
+            match next(process, self.patience, begun)? {
                 Message::Tick(_) => {}
                 Message::Failed(failed) => {
                     exit_code(process, 1, "after `failed`")?;
@@ -164,7 +145,7 @@ impl Started {
     pub fn close_input(mut self) -> Result {
         for process in &mut self.processes {
             process.close_input();
-            match process.next_line(self.limits.silence, &mut || true) {
+            match process.next_line(self.patience.silence, &mut || true) {
                 Ok(line) => return Err(format!("it was not told to go, and then said {}", brief(&line)).into()),
                 Err(e) if is_silence(&e) => return Err(format!("its input ended before `go`, and {e}").into()),
                 Err(_) => exit_code(process, 0, "when its input ended before `go`")?,
@@ -189,11 +170,11 @@ impl Started {
 
 /// Starts a trial that must report `failed`, with a reason and exit code 1: in place of `ready`, or, if `later`, also
 /// after `go`, because some errors occur only when a statement is executed.
-pub fn refused(runner: &Runner, directory: &Path, limits: Limits, trial: &Trial, later: bool) -> Result<Failed> {
+pub fn refused(runner: &Runner, directory: &Path, patience: Patience, trial: &Trial, later: bool) -> Result<Failed> {
     let mut process = RunnerProcess::start(runner, trial, directory, &[])?;
     let mut gone = false;
     loop {
-        match process.next_line(limits.ready, &mut || true)? {
+        match process.next_line(patience.ready, &mut || true)? {
             Message::Failed(failed) => {
                 exit_code(&mut process, 1, "after `failed`")?;
                 ensure!(!failed.reason.trim().is_empty(), "its reason is empty");
@@ -210,8 +191,8 @@ pub fn refused(runner: &Runner, directory: &Path, limits: Limits, trial: &Trial,
 }
 
 /// The next line of a process after `go`.
-fn next(process: &mut RunnerProcess, limits: Limits, begun: Instant) -> Result<Message> {
-    Ok(process.next_line(limits.silence, &mut || begun.elapsed() < limits.trial)?)
+fn next(process: &mut RunnerProcess, patience: Patience, begun: Instant) -> Result<Message> {
+    Ok(process.next_line(patience.silence, &mut || begun.elapsed() < patience.trial)?)
 }
 
 /// Whether the engine reports that no line came.

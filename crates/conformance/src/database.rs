@@ -14,6 +14,9 @@ use crate::error::{At, Result};
 /// Rows as generated values.
 pub type Rows = Vec<Vec<Value>>;
 
+/// A connection that runs statements.
+pub type Writer<'a> = Box<dyn FnMut(&str) -> Result + 'a>;
+
 /// An SQLite file, or a schema on a server.
 pub trait CheckDatabase {
     /// The database in the form in which a trial names it.
@@ -33,7 +36,7 @@ pub trait CheckDatabase {
     fn hold(&self, table: &str) -> Result<Box<dyn Any>>;
 
     /// A connection that runs statements. Its commits do not sync, so that each holds its lock only briefly.
-    fn writer(&self) -> Result<Box<dyn FnMut(&str) -> Result + '_>>;
+    fn writer(&self) -> Result<Writer<'_>>;
 
     /// Returns the integers of a query's first column.
     fn integers(&self, sql: &str) -> Result<Vec<i64>> {
@@ -128,7 +131,7 @@ impl CheckDatabase for File {
         Ok(Box::new(lock))
     }
 
-    fn writer(&self) -> Result<Box<dyn FnMut(&str) -> Result + '_>> {
+    fn writer(&self) -> Result<Writer<'_>> {
         let connection = self.open()?;
         connection.pragma_update(None, "synchronous", "OFF")?;
         Ok(Box::new(move |sql| Ok(connection.execute_batch(sql)?)))

@@ -26,7 +26,6 @@ mod unavailable;
 mod without_servers;
 
 pub use check::{CHECKS, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS};
-pub use conversation::Limits;
 pub use report::{CheckOutcome, CheckVerdict, DriverReport, Report};
 pub use suite::{Progress, Suite};
 #[cfg(not(feature = "servers"))]

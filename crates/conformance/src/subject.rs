@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use litelab_engine::runner::Runner;
+use litelab_engine::trial::Patience;
 use litelab_engine::verify;
 use litelab_model::Variant;
 use litelab_model::study::Location;
 use litelab_protocol::{Dialect, DriverDescription, Executor, Failed, Sharing, Trial};
 
-use crate::conversation::{Heard, Limits, Started, refused};
+use crate::conversation::{Heard, Started, refused};
 use crate::database::{CheckDatabase, File};
 use crate::dialect;
 use crate::error::{Result, ensure};
@@ -25,7 +26,7 @@ pub struct Subject<'a> {
     /// Description of the driver, as the runner reports it.
     pub driver: &'a DriverDescription,
     /// Longest waits for the runner.
-    pub limits: Limits,
+    pub patience: Patience,
     /// The folder of the check: empty at first, removed after the check.
     pub directory: &'a Path,
     /// URL of the server under the driver; `None` for SQLite.
@@ -42,14 +43,14 @@ impl<'a> Subject<'a> {
     pub fn new(
         runner: &'a Runner,
         driver: &'a DriverDescription,
-        limits: Limits,
+        patience: Patience,
         directory: &'a Path,
         server: Option<&'a str>,
     ) -> Self {
         let preferred = [Executor::Threads, Executor::Offload, Executor::Dedicated, Executor::Inline];
         let executor = preferred.into_iter().find(|e| driver.executors.contains(e)).unwrap_or(Executor::Processes);
         let sharing = Sharing::OwnConnection;
-        let subject = Self { runner, driver, limits, directory, server, executor, sharing, tried: 0 };
+        let subject = Self { runner, driver, patience, directory, server, executor, sharing, tried: 0 };
         Self { sharing: subject.sharings().into_iter().next().unwrap_or(sharing), ..subject }
     }
 
@@ -126,17 +127,17 @@ impl<'a> Subject<'a> {
 
     /// Starts a trial and waits for `ready`, without sending `go`.
     pub fn start(&self, trial: &Trial) -> Result<Started> {
-        Started::new(self.runner, self.directory, self.limits, trial)
+        Started::new(self.runner, self.directory, self.patience, trial)
     }
 
     /// Runs a trial that must end with `failed` and exit code 1, before or after `go`.
     pub fn refusal(&self, trial: &Trial) -> Result<Failed> {
-        refused(self.runner, self.directory, self.limits, trial, true)
+        refused(self.runner, self.directory, self.patience, trial, true)
     }
 
     /// Starts a trial that must end with `failed` and exit code 1 in place of `ready`.
     pub fn refused_at_once(&self, trial: &Trial) -> Result<Failed> {
-        refused(self.runner, self.directory, self.limits, trial, false)
+        refused(self.runner, self.directory, self.patience, trial, false)
     }
 
     /// Runs a trial to its result. The result must be consistent, and the settings of the connections must not have

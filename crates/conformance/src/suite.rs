@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use litelab_engine::runner::Runner;
+use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Runners, Urls, scratch};
 use litelab_protocol::DriverDescription;
 
 use crate::check::{self, Check, Finding, Found};
-use crate::conversation::Limits;
 use crate::error::{At, tries};
 use crate::report::{CheckOutcome, CheckVerdict, DriverReport, Report};
 use crate::server::Servers;
@@ -51,7 +51,7 @@ type OnProgress<'a> = dyn FnMut(Progress<'_>) + Send + 'a;
 pub struct Suite<'a> {
     runners: &'a Runners,
     scratch: &'a Path,
-    limits: Limits,
+    patience: Patience,
     only: Option<Vec<String>>,
     jobs: usize,
     stop: Option<&'a AtomicBool>,
@@ -72,7 +72,7 @@ type Task = (usize, usize);
 
 /// What the threads share.
 struct Work<'a> {
-    limits: Limits,
+    patience: Patience,
     stop: Option<&'a AtomicBool>,
     parts: Vec<Part<'a>>,
     directory: PathBuf,
@@ -96,16 +96,20 @@ struct State<'a> {
 }
 
 impl<'a> Suite<'a> {
-    /// All checks, one at a time, with the default limits.
+    /// All checks, one at a time, with the default patience.
     #[must_use]
     pub fn new(runners: &'a Runners, scratch: &'a Path) -> Self {
-        Self { runners, scratch, limits: Limits::default(), only: None, jobs: 1, stop: None, urls: None }
+        // Only meant to catch a hang: on a busy machine, or while the disk stalls, any step may take seconds. The longest
+        // trial takes half a second, except where the runner is killed on purpose.
+        let minute = Duration::from_secs(60);
+        let patience = Patience { ready: minute, trial: minute, ..Patience::default() };
+        Self { runners, scratch, patience, only: None, jobs: 1, stop: None, urls: None }
     }
 
-    /// Sets the limits. Default: [`Limits::default`].
+    /// Sets the longest waits for a runner. Default: a minute for `ready` and for a trial, 20 s between two lines.
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    pub fn patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
     }
 
     /// Runs only the checks of these names.
@@ -185,8 +189,8 @@ impl<'a> Suite<'a> {
             reports,
             progress,
         };
-        let (limits, stop, state) = (self.limits, self.stop, Mutex::new(state));
-        let work = Work { limits, stop, parts, directory: absolute, servers, state, ended: Condvar::new() };
+        let (patience, stop, state) = (self.patience, self.stop, Mutex::new(state));
+        let work = Work { patience, stop, parts, directory: absolute, servers, state, ended: Condvar::new() };
         std::thread::scope(|scope| {
             for _ in 0..self.jobs.max(1) {
                 scope.spawn(|| work.until_done());
@@ -277,7 +281,7 @@ impl<'a> Work<'a> {
         let folder = self.directory.join(format!("{}-{}-{c}", part.runner.manifest.name, part.driver.name));
         let found = tries(|tried| {
             std::fs::create_dir(&folder).at(folder.display())?;
-            let subject = Subject::new(part.runner, &part.driver, self.limits, &folder, server);
+            let subject = Subject::new(part.runner, &part.driver, self.patience, &folder, server);
             let found = check.make(&Subject { tried, ..subject });
             let _left = std::fs::remove_dir_all(&folder);
             found
@@ -290,23 +294,17 @@ impl<'a> Work<'a> {
         if is_minimum && failed {
             // A driver that fails at inserting ten rows would run into the time limit of every other check.
             for at in others {
-                let why = format!("not tried, for `{}` failed", check.name);
-                state.start(part, part.checks[at]);
-                state.record(
-                    part,
-                    (p, at),
-                    self::outcome(part.checks[at].name, Ok(Finding::Skipped(why)), Instant::now()),
-                );
+                let (untried, why) = (part.checks[at], format!("not tried, for `{}` failed", check.name));
+                state.start(part, untried);
+                state.record(part, (p, at), self::outcome(untried.name, Ok(Finding::Skipped(why)), Instant::now()));
             }
         } else {
             // The checks of a server driver follow each other; those of another driver follow its first. They come
             // before the tasks of other drivers, so that drivers are completed one after the other.
-            let following = if server.is_some() {
-                1
-            } else if c == 0 {
-                usize::MAX
-            } else {
-                0
+            let following = match (server, c) {
+                (Some(_), _) => 1,
+                (None, 0) => others.len(),
+                (None, _) => 0,
             };
             others.take(following).enumerate().for_each(|(i, at)| state.tasks.insert(i, (p, at)));
         }

@@ -25,19 +25,13 @@ pub fn start(target: &Path, trial: &Trial) -> Result<(Child, ChildStdin, BufRead
     Ok((child, to, BufReader::new(from)))
 }
 
-/// Path of the honest runner: `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite` in the same folder.
+/// Path of the honest runner: the program of the runner `rusqlite` in the same folder.
 pub fn target() -> PathBuf {
-    if let Some(path) = std::env::var_os("LITELAB_MOCK_TARGET") {
-        return path.into();
-    }
     std::env::current_exe().unwrap_or_default().with_file_name("litelab-runner-rusqlite")
 }
 
-/// Path of the honest runner: `LITELAB_MOCK_SERVER_TARGET`, or the program of the runner `go` in its own folder.
+/// Path of the honest runner of servers: the program of the runner `go` in its own folder.
 pub fn server_target() -> PathBuf {
-    if let Some(path) = std::env::var_os("LITELAB_MOCK_SERVER_TARGET") {
-        return path.into();
-    }
     let own = std::env::current_exe().unwrap_or_default();
     // target/release/litelab-runner-mock
     own.ancestors().nth(3).unwrap_or(&own).join("runners").join("go").join("litelab-runner-go")

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use litelab_protocol::{Database, Dialect};
 use litelab_servers::{Admin, ServersError};
 
-use crate::database::{CheckDatabase, Rows, insert};
+use crate::database::{CheckDatabase, Rows, Writer, insert};
 use crate::error::{At, Result};
 
 /// A schema on a server (a database in MySQL), dropped with this value.
@@ -68,7 +68,7 @@ impl CheckDatabase for Schema {
         Ok(Box::new(admin))
     }
 
-    fn writer(&self) -> Result<Box<dyn FnMut(&str) -> Result + '_>> {
+    fn writer(&self) -> Result<Writer<'_>> {
         Ok(Box::new(|sql| self.ask(|admin, name| admin.script(name, sql))))
     }
 }

@@ -84,15 +84,3 @@ fn a_study_of_nothing_else_does_not_begin() {
     assert!(error.contains("install libpq"), "{error}");
     assert!(!options(folder.path()).file.exists());
 }
-
-#[test]
-fn what_is_optional_must_be_a_driver_of_the_manifest() {
-    let home = common::scratch();
-    let folder = home.path().join("runners").join("r");
-    std::fs::create_dir_all(&folder).expect("folder");
-    let text = OPTIONAL.replace("postgres", "scriptet");
-    let manifest = format!("name = \"r\"\nlanguage = \"x\"\ncommand = [\"./r\"]\ndrivers = [\"scripted\"]\n{text}");
-    std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");
-    let error = Runners::find(home.path()).expect_err("refused").to_string();
-    assert!(error.contains("did you mean `scripted`?") && error.contains("runner.toml"), "{error}");
-}

@@ -349,35 +349,3 @@ fn a_run_is_refused_before_it_begins_where_a_driver_cannot_do_it() {
     assert!(error.contains("g/only: driver `scripted` does not have sharing `group-commit`"), "{error}");
     assert!(!options(folder.path()).file.exists(), "a refused run leaves no file");
 }
-
-#[test]
-fn a_script_may_come_from_a_file() {
-    use std::io::Write;
-    let (folder, runners) = (common::scratch(), common::runners());
-    let mut variant = scripted(folder.path(), 1).variants.remove(0);
-    variant.trial.connection.options.clear();
-    variant.trial.driver = "scripted".into();
-    let file = folder.path().join("script.json");
-    std::fs::write(&file, r#"{ "service_ns": { "insert": [7000000] } }"#).expect("written");
-    let mut child = runners
-        .get("mock")
-        .expect("found")
-        .command("run")
-        .env("LITELAB_MOCK_SCRIPT", &file)
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let trial = litelab_protocol::Trial {
-        databases: vec![litelab_protocol::Database::File { path: "none".into() }],
-        ..variant.trial
-    };
-    let text = serde_json::to_string(&trial).expect("JSON");
-    child.stdin.take().expect("piped").write_all(format!("{text}\n{{\"type\":\"go\"}}\n").as_bytes()).expect("written");
-    let output = child.wait_with_output().expect("ends");
-    let last = output.stdout.split(|b| *b == b'\n').rfind(|l| !l.is_empty()).expect("a last line");
-    let litelab_protocol::Message::Result(result) = serde_json::from_slice(last).expect("a line") else {
-        panic!("no result")
-    };
-    assert_eq!((result.elapsed_ns, result.operations[0].committed), (70 * MS, 10));
-}
