@@ -2,7 +2,7 @@
 
 use litelab_protocol::generator::{Stream, unit};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Arrivals, Load, Operation, Trial, Until};
+use litelab_protocol::{Arrivals, Executor, Load, Operation, Trial, Until};
 
 use super::{Found, passed, sharing};
 use crate::draft::{Draft, TABLE, insert, slow_insert};
@@ -36,13 +36,10 @@ pub fn arrivals(subject: &Subject<'_>) -> Found {
 fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals) -> Result<u64> {
     const RATE: f64 = 300.0;
     let database = subject.database(TABLE)?;
-    let mut trial = Draft::new(subject).on(&*database).transaction(insert()).only(2, Until::Time { ms: MS });
     // Processes do not share a schedule: each gets its part of the rate and the same stream, so that only the count of
     // a single worker can be computed here.
-    if trial.executor == litelab_protocol::Executor::Processes {
-        (trial.roles[0].workers, trial.roles[0].workers_in_role) = (1, 1);
-        trial.roles[0].steps[0].stride = 1;
-    }
+    let workers = if subject.executor == Executor::Processes { 1 } else { 2 };
+    let mut trial = Draft::new(subject).on(&*database).transaction(insert()).only(workers, Until::Time { ms: MS });
     open(&mut trial, RATE, arrivals);
     let heard = subject.run(&trial)?;
     let operation = heard.first();

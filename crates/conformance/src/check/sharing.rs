@@ -1,7 +1,7 @@
 //! Counts compared with rows, for every sharing.
 
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Executor, Sharing, Trial, TrialResult, Until};
+use litelab_protocol::{Executor, Role, Sharing, Trial, TrialResult, Until};
 
 use super::{Found, passed, settings, skipped};
 use crate::database::CheckDatabase;
@@ -53,33 +53,41 @@ fn one(subject: &Subject<'_>) -> Result {
 /// Worker k of W must run the transactions k, k + W, … of a role with a count.
 fn share(trial: &Trial, result: &TrialResult) -> Result {
     for role in &trial.roles {
-        let Until::Count { transactions } = role.until else { continue };
-        let all = u64::from(role.workers);
-        for k in 0..all {
-            let due = (transactions + all - 1 - k) / all;
-            let index = role.first_worker + k as u32;
+        for k in 0..role.workers {
+            let (due, index) = (due(role, k), role.first_worker + k);
             let found = result.workers.iter().find(|w| w.role == role.name && w.worker == index);
             let did = found.map(|w| w.committed).ok_or(format!("worker {index} was not reported"))?;
-            ensure!(did == due, "worker {index} is to do {due} of the {transactions} transactions, and did {did}");
+            ensure!(did == due, "worker {index} is to do {due} transactions, and did {did}");
         }
     }
     Ok(())
+}
+
+/// Number of transactions of worker k of a role with a count.
+pub fn due(role: &Role, k: u32) -> u64 {
+    let Until::Count { transactions } = role.until else { return 0 };
+    (transactions + u64::from(role.workers - 1 - k)) / u64::from(role.workers)
+}
+
+/// Row and worker of each value that worker k of a role of one step draws in its first transactions.
+pub fn drawn(role: &Role, k: u32, transactions: u64, rows_each: u64) -> impl Iterator<Item = (i64, i64)> {
+    let (step, worker) = (&role.steps[0], i64::from(role.first_worker + k));
+    let operation = move |n| n * u64::from(step.stride) + u64::from(step.offset) + u64::from(k);
+    let rows = move |n| operation(n) * rows_each..(operation(n) + 1) * rows_each;
+    (0..transactions).flat_map(rows).map(move |row| (row as i64, worker))
 }
 
 /// The rows in the table must be those of the first operations of each worker of the first role, as many as the worker
 /// reports as committed.
 pub fn of_workers(trial: &Trial, result: &TrialResult, on: &dyn CheckDatabase, database: u32) -> Result {
     let role = &trial.roles[0];
-    let step = &role.steps[0];
+    let workers = result.workers.iter().filter(|w| w.role == role.name && w.database == database);
+    rows_are(on, workers.flat_map(|w| drawn(role, w.worker - role.first_worker, w.committed, 1)).collect())
+}
+
+/// The table must have these rows of these workers, and no others.
+pub fn rows_are(on: &dyn CheckDatabase, mut expected: Vec<(i64, i64)>) -> Result {
     let found = on.rows("SELECT id, worker FROM t ORDER BY id")?;
-    let mut expected = Vec::new();
-    for worker in result.workers.iter().filter(|w| w.role == role.name && w.database == database) {
-        let k = u64::from(worker.worker - role.first_worker);
-        for n in 0..worker.committed {
-            let operation = n * u64::from(step.stride) + u64::from(step.offset) + k;
-            expected.push((operation as i64, i64::from(worker.worker)));
-        }
-    }
     expected.sort_unstable();
     ensure!(
         found.len() == expected.len(),

@@ -3,8 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Begin, Dialect, NowUnit, Param, Prepare, Source, Statement, Table, Trial};
+use litelab_protocol::{Begin, Dialect, NowUnit, Param, Prepare, Source, Statement, Table};
 
+use super::sharing::{drawn, due, rows_are};
 use super::{Found, passed};
 use crate::database::CheckDatabase;
 use crate::dialect::quoted;
@@ -176,38 +177,13 @@ pub fn operations(subject: &Subject<'_>) -> Found {
         let heard = subject.run(&trial)?;
         let rows: u64 = heard.result.operations.iter().map(|o| o.rows).sum();
         ensure!(rows == 9 * 6, "prepared {prepare:?}: 9 transactions write 6 rows each, and it counted {rows}");
-        let expected = expected_rows(&trial, 6);
-        let found = database.rows("SELECT id, worker FROM t ORDER BY id")?;
-        let found: Vec<_> = found.into_iter().map(|r| (r[0].clone(), r[1].clone())).collect();
-        let wrong = found.iter().zip(&expected).find(|(f, e)| f != e);
-        ensure!(
-            found == expected,
-            "prepared {prepare:?}: {} rows of {} expected; the first that differs (row, worker): {wrong:?}",
-            found.len(),
-            expected.len()
-        );
+        let mut expected = Vec::new();
+        for role in &trial.roles {
+            (0..role.workers).for_each(|k| expected.extend(drawn(role, k, due(role, k), 6)));
+        }
+        rows_are(&*database, expected).at(format_args!("prepared {prepare:?}"))?;
     }
     passed("54 rows, prepared once and each time")
-}
-
-/// Row and worker of every value that counted roles of one step draw, in the order of rows.
-fn expected_rows(trial: &Trial, rows_each: u64) -> Vec<(Value, Value)> {
-    let mut expected = Vec::new();
-    for role in &trial.roles {
-        let litelab_protocol::Until::Count { transactions } = role.until else { continue };
-        let step = &role.steps[0];
-        for k in 0..u64::from(role.workers) {
-            let times = (transactions + u64::from(role.workers) - 1 - k) / u64::from(role.workers);
-            for n in 0..times {
-                let operation = n * u64::from(step.stride) + u64::from(step.offset) + k;
-                let worker = i64::from(role.first_worker) + k as i64;
-                let rows = operation * rows_each..(operation + 1) * rows_each;
-                expected.extend(rows.map(|r| (r as i64, worker)));
-            }
-        }
-    }
-    expected.sort_unstable();
-    expected.into_iter().map(|(r, w)| (Value::Integer(r), Value::Integer(w))).collect()
 }
 
 /// Loads a thousand rows and compares the content hash that the engine computes after every trial.
