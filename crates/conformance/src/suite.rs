@@ -280,7 +280,7 @@ impl<'a> Work<'a> {
         self.state().start(part, check);
         let folder = self.directory.join(format!("{}-{}-{c}", part.runner.manifest.name, part.driver.name));
         let found = tries(|tried| {
-            std::fs::create_dir(&folder).at(folder.display())?;
+            std::fs::create_dir_all(&folder).at(folder.display())?;
             let subject = Subject::new(part.runner, &part.driver, self.patience, &folder, server);
             let found = check.make(&Subject { tried, ..subject });
             let _left = std::fs::remove_dir_all(&folder);
