@@ -33,7 +33,7 @@ const BY_COUNT: &str = r#"role.w = { run = "insert", workers = 2, count = 20 }"#
 /// Short limits for drivers that hang, long limits for all others, which a busy machine may delay.
 fn patience(driver: &str) -> Patience {
     let second = Duration::from_secs(1);
-    let usual = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() };
+    let usual = common::patience();
     match driver {
         "hangs" => Patience { silence: second, ..usual },
         "hangs-before-ready" => Patience { ready: 3 * second, ..usual },

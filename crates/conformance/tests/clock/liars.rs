@@ -127,7 +127,7 @@ fn every_lie_is_caught_and_named() {
     let suite = Suite::new(&runners, scratch.path());
     // Drivers that hang get short limits, the others the default, because a busy machine may delay them.
     let second = Duration::from_secs(1);
-    let usual = Patience { ready: 60 * second, trial: 60 * second, ..Patience::default() };
+    let usual = common::patience();
     let impatient = suite.clone().patience(Patience { ready: 4 * second, ..usual });
     let silent = suite.clone().patience(Patience { silence: second, ..usual });
     all_are_caught(LIES, &|driver| match driver {

@@ -1,12 +1,10 @@
 //! A driver that is not installed is reported with its remedy and skipped; no other driver fails because of it.
 
-use crate::common;
+use crate::common::{self, options};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use litelab_conformance::{CheckVerdict, Suite};
-use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners};
+use litelab_engine::{Run, Runners};
 
 const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
 
@@ -22,11 +20,6 @@ fn study(drivers: &str) -> String {
         "rounds = 2\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nrole.w = {{ run = \"insert\", count = 10 }}\n\
          vary.driver = [{drivers}]"
     )
-}
-
-fn options(folder: &std::path::Path) -> RunOptions {
-    let patience = Patience { trial: Duration::from_secs(60), ..Patience::default() };
-    RunOptions { patience, ..common::options(folder) }
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! A run and its file, with the scripted runner: exact contents, the order of trials, stop and resume.
 
-use crate::common::{self, execute, trials};
+use crate::common::{self, execute, options, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use litelab_engine::event::Event;
-use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions};
 use litelab_model::Plan;
 use litelab_protocol::histogram::Histogram;
@@ -33,12 +32,6 @@ fn scripted(folder: &Path, rounds: u32) -> Plan {
 
 fn script(variant: &mut litelab_model::Variant, script: serde_json::Value) {
     variant.trial.connection.options.insert("script".into(), script);
-}
-
-fn options(folder: &Path) -> RunOptions {
-    let second = Duration::from_secs(1);
-    let patience = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() };
-    RunOptions { patience, ..common::options(folder) }
 }
 
 fn measured(trial: &StoredTrial) -> &Measurement {

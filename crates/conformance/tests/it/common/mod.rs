@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use litelab_engine::prepare::Prepared;
 use litelab_engine::run::Ended;
@@ -71,13 +72,19 @@ pub fn server() -> Option<litelab_servers::Instance> {
     }
 }
 
+/// Deadlines long enough for a busy machine, and short enough for a test that hangs.
+pub fn patience() -> Patience {
+    let second = Duration::from_secs(1);
+    Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() }
+}
+
 /// Options of a run whose file and databases are in this folder.
 pub fn options(folder: &Path) -> RunOptions {
     RunOptions {
         file: folder.join("run.db"),
         directory: folder.join("work"),
         urls: Default::default(),
-        patience: Patience::default(),
+        patience: patience(),
         calibrate: false,
         flame: false,
     }
