@@ -101,6 +101,8 @@ fn drained(subject: &Subject<'_>) -> Result<String> {
         took < Duration::from_millis(over) + SLACK,
         "{executor}: its drain was over after {over} ms, and it gave its result after {took:?}"
     );
+    // On a busy machine the worker may begin after the end of the role, and then runs nothing.
+    timely!(worker.inside_ns > 0, "{executor}: its worker began no transaction in {ROLE_MS} ms");
     ensure!(ages.len() == 1, "{executor}: one transaction hangs, and {} are unfinished", ages.len());
     ensure!(
         (operation.committed, operation.ended, operation.measured, operation.failed) == (0, 0, 0, 0),
