@@ -1,14 +1,12 @@
 //! Builder for the trials of checks.
 
-use std::path::Path;
-
 use litelab_protocol::{
-    Begin, Connection, Database, Dialect, Fetch, Load, Order, Param, Prepare, Retry, Role, Setting, Source, Statement,
-    Step, Transaction, Trial, Until, Work,
+    Begin, Connection, Dialect, Fetch, Load, Order, Param, Prepare, Retry, Role, Setting, Source, Statement, Step,
+    Transaction, Trial, Until, Work,
 };
 
+use crate::database::CheckDatabase;
 use crate::dialect;
-use crate::place::CheckDatabase;
 use crate::subject::Subject;
 
 /// Schema for checks that are not about values.
@@ -24,20 +22,18 @@ pub struct Draft {
 impl Draft {
     /// Default: statements prepared once, no sync at commit, five seconds of waiting for a lock, no retry.
     pub fn new(subject: &Subject<'_>) -> Self {
-        let usual = dialect::usual(subject.dialect());
+        let usual = dialect::usual(subject.dialect()).iter();
+        let settings = usual.map(|(name, value)| setting(subject.dialect(), name, value)).collect();
         Self {
             dialect: subject.dialect(),
             trial: Trial {
                 protocol: litelab_protocol::VERSION,
                 id: "conformance".into(),
                 driver: subject.driver.name.clone(),
-                executor: subject.executor(),
-                sharing: subject.sharing(),
+                executor: subject.executor,
+                sharing: subject.sharing,
                 databases: Vec::new(),
-                connection: Connection {
-                    settings: usual.iter().map(|(n, v)| setting(subject.dialect(), n, v)).collect(),
-                    ..Connection::default()
-                },
+                connection: Connection { settings, ..Connection::default() },
                 prepare: Prepare::Once,
                 retry: Retry { attempts: 1, backoff_us: 0, multiplier: 1.0, max_backoff_us: 0, on: Vec::new() },
                 seed: 1,
@@ -53,14 +49,8 @@ impl Draft {
     }
 
     /// Adds a database.
-    pub fn on(mut self, place: &CheckDatabase) -> Self {
-        self.trial.databases.push(place.database());
-        self
-    }
-
-    /// Adds a database file.
-    pub fn on_file(mut self, path: &Path) -> Self {
-        self.trial.databases.push(Database::File { path: path.display().to_string() });
+    pub fn on(mut self, database: &dyn CheckDatabase) -> Self {
+        self.trial.databases.push(database.database());
         self
     }
 
@@ -93,6 +83,27 @@ impl Draft {
             until,
         };
         self.trial.roles.push(role);
+        self
+    }
+
+    /// The trial in which the workers of one role run the first transaction.
+    pub fn only(self, workers: u32, until: Until) -> Trial {
+        let name = self.trial.transactions.first().map(|t| t.name.clone()).unwrap_or_default();
+        self.role("w", workers, &[&name], until).build()
+    }
+
+    /// Sets these settings in place of the default ones, and reads them back.
+    pub fn profile(mut self, settings: &[(&str, &str)]) -> Self {
+        let connection = &mut self.trial.connection;
+        connection.settings = settings.iter().map(|(name, value)| setting(self.dialect, name, value)).collect();
+        connection.read_back = settings.iter().map(|(name, _)| (*name).to_owned()).collect();
+        self
+    }
+
+    /// Makes this number of attempts, and retries after these errors.
+    pub fn retries(mut self, attempts: u32, on: &[&str]) -> Self {
+        self.trial.retry.attempts = attempts;
+        self.trial.retry.on = on.iter().map(|code| (*code).to_owned()).collect();
         self
     }
 

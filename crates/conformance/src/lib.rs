@@ -6,15 +6,15 @@
 //! All drivers of one kind of server share one server, where each check has its own schema. The checks are the same for
 //! all dialects; their SQL is given per dialect only where it must differ.
 //!
-//! [`check()`] runs the whole suite; [`Suite`] runs parts of it. The tests of the suite use a runner that reports wrong
+//! [`Suite`] runs all checks or parts of them. The tests of the suite use a runner that reports wrong
 //! results on purpose.
 
 mod check;
 mod conversation;
+mod database;
 mod dialect;
 mod draft;
-mod file;
-mod place;
+mod error;
 mod proxy;
 mod report;
 #[cfg(feature = "servers")]
@@ -26,8 +26,7 @@ mod unavailable;
 mod without_servers;
 
 pub use check::{CHECKS, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS};
-pub use conversation::Limits;
 pub use report::{CheckOutcome, CheckVerdict, DriverReport, Report};
-pub use suite::{Progress, Suite, check};
+pub use suite::{Progress, Suite};
 #[cfg(not(feature = "servers"))]
 use without_servers as server;

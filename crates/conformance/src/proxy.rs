@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::error::Result;
 use crate::server::Url;
 
 /// Interval at which each thread checks whether it must end.
@@ -32,15 +33,11 @@ struct Link {
 
 impl Proxy {
     /// Starts a proxy for the first host of a URL.
-    pub fn before(url: &str) -> Result<Self, String> {
-        let server = Url::parse(url).map_err(|e| e.to_string())?.hosts.swap_remove(0);
-        let listen = || -> std::io::Result<(TcpListener, SocketAddr)> {
-            let listener = TcpListener::bind("127.0.0.1:0")?;
-            listener.set_nonblocking(true)?;
-            let address = listener.local_addr()?;
-            Ok((listener, address))
-        };
-        let (listener, address) = listen().map_err(|e| format!("no port on loopback: {e}"))?;
+    pub fn before(url: &str) -> Result<Self> {
+        let server = Url::parse(url)?.hosts.swap_remove(0);
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
         let shared = Arc::new(Shared { server, closed: AtomicBool::new(false), links: Mutex::default() });
         let of_thread = Arc::clone(&shared);
         std::thread::spawn(move || of_thread.listen(&listener));

@@ -1,10 +1,9 @@
 //! Results of the suite.
 
 use litelab_engine::runner::Absent;
-use serde::{Deserialize, Serialize};
 
 /// Results for one runner.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The runner's name.
     pub runner: String,
@@ -20,7 +19,7 @@ pub struct Report {
 }
 
 /// Results for one driver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DriverReport {
     /// The driver's name.
     pub driver: String,
@@ -29,7 +28,7 @@ pub struct DriverReport {
 }
 
 /// Result of one check.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CheckOutcome {
     /// The check's name.
     pub name: String,
@@ -42,8 +41,7 @@ pub struct CheckOutcome {
 }
 
 /// Verdict of one check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckVerdict {
     /// The driver meets the requirement.
     Passed,

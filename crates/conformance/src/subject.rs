@@ -1,40 +1,57 @@
 //! The driver under test, and what every check needs to use it.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use litelab_engine::runner::Runner;
+use litelab_engine::trial::Patience;
 use litelab_engine::verify;
 use litelab_model::Variant;
 use litelab_model::study::Location;
 use litelab_protocol::{Dialect, DriverDescription, Executor, Failed, Sharing, Trial};
 
-use crate::conversation::{Heard, Limits, Started, refusal};
-use crate::place::CheckDatabase;
-use crate::{dialect, file};
+use crate::conversation::{Heard, Started, refused};
+use crate::database::{CheckDatabase, File};
+use crate::dialect;
+use crate::error::{Result, ensure};
+#[cfg(feature = "servers")]
+use crate::server::Schema;
 
 /// A driver of a runner, with a folder for one check.
+#[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The runner that has the driver.
     pub runner: &'a Runner,
     /// Description of the driver, as the runner reports it.
     pub driver: &'a DriverDescription,
     /// Longest waits for the runner.
-    pub limits: Limits,
+    pub patience: Patience,
     /// The folder of the check: empty at first, removed after the check.
     pub directory: &'a Path,
     /// URL of the server under the driver; `None` for SQLite.
     pub server: Option<&'a str>,
+    /// Executor of the trials. Default: the simplest one that the driver has.
+    pub executor: Executor,
+    /// Sharing of the trials. Default: the first one that the driver has.
+    pub sharing: Sharing,
+    /// Number of earlier tries of the check, each of which failed by its timing.
+    pub tried: u32,
 }
 
 impl<'a> Subject<'a> {
     pub fn new(
         runner: &'a Runner,
         driver: &'a DriverDescription,
-        limits: Limits,
+        patience: Patience,
         directory: &'a Path,
         server: Option<&'a str>,
     ) -> Self {
-        Self { runner, driver, limits, directory, server }
+        let preferred = [Executor::Threads, Executor::Offload, Executor::Dedicated, Executor::Inline];
+        let executor = preferred.into_iter().find(|e| driver.executors.contains(e)).unwrap_or(Executor::Processes);
+        let sharing = Sharing::OwnConnection;
+        let subject = Self { runner, driver, patience, directory, server, executor, sharing, tried: 0 };
+        Self { sharing: subject.sharings().into_iter().next().unwrap_or(sharing), ..subject }
     }
 
     /// Dialect of the driver.
@@ -52,34 +69,28 @@ impl<'a> Subject<'a> {
         self.driver.name != "noop"
     }
 
-    /// Creates an empty database with this schema: a file of this name, or a new schema on the server.
-    pub fn database(&self, name: &str, schema: &str) -> Result<CheckDatabase, String> {
+    /// Creates an empty database with this schema: a file, or a new schema on the server.
+    pub fn database(&self, schema: &str) -> Result<Box<dyn CheckDatabase>> {
         match self.server {
-            Some(url) => CheckDatabase::on_server(url, schema),
-            None => self.file(name, schema).map(CheckDatabase::File),
+            #[cfg(feature = "servers")]
+            Some(url) => Ok(Box::new(Schema::create(url, schema)?)),
+            _ => Ok(Box::new(self.file(schema)?)),
         }
     }
 
     /// Creates an SQLite file with this schema, whatever the driver's dialect is.
-    pub fn file(&self, name: &str, schema: &str) -> Result<PathBuf, String> {
-        let path = self.directory.join(name);
-        file::create(&path, schema)?;
-        Ok(path)
+    pub fn file(&self, schema: &str) -> Result<File> {
+        File::create(self.new_path(), schema)
     }
 
-    /// Executor for checks that are not about executors: the simplest one that the driver has.
-    pub fn executor(&self) -> Executor {
-        let preferred = [Executor::Threads, Executor::Offload, Executor::Dedicated, Executor::Inline];
-        preferred.into_iter().find(|e| self.driver.executors.contains(e)).unwrap_or(Executor::Processes)
-    }
-
-    /// Sharing for checks that are not about sharing.
-    pub fn sharing(&self) -> Sharing {
-        self.sharings().into_iter().next().unwrap_or(Sharing::OwnConnection)
+    /// Path of a file that does not exist yet.
+    pub fn new_path(&self) -> PathBuf {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        self.directory.join(format!("{}.db", NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// Every sharing that the driver has; pools are small enough that workers must wait for a connection.
-    pub fn sharings(&self) -> Vec<Sharing> {
+    fn sharings(&self) -> Vec<Sharing> {
         let all = [
             Sharing::OwnConnection,
             Sharing::OneConnection,
@@ -96,27 +107,42 @@ impl<'a> Subject<'a> {
         self.driver.sharings.iter().any(|a| a == kind)
     }
 
-    /// Every valid combination of executor and sharing. A worker process shares no connection.
-    pub fn ways(&self) -> Vec<(Executor, Sharing)> {
+    /// The driver under every valid combination of executor and sharing. A worker process shares no connection.
+    pub fn ways(&self) -> Vec<Self> {
         let mut ways = Vec::new();
         for &executor in &self.driver.executors {
             for sharing in self.sharings() {
                 if executor != Executor::Processes || sharing == Sharing::OwnConnection {
-                    ways.push((executor, sharing));
+                    ways.push(Self { executor, sharing, ..*self });
                 }
             }
         }
         ways
     }
 
+    /// Executor and sharing in words.
+    pub fn way(&self) -> String {
+        format!("{} on {}", self.sharing, self.executor)
+    }
+
     /// Starts a trial and waits for `ready`, without sending `go`.
-    pub fn start(&self, trial: &Trial) -> Result<Started, String> {
-        Started::new(self, trial)
+    pub fn start(&self, trial: &Trial) -> Result<Started> {
+        Started::new(self.runner, self.directory, self.patience, trial)
+    }
+
+    /// Runs a trial that must end with `failed` and exit code 1, before or after `go`.
+    pub fn refusal(&self, trial: &Trial) -> Result<Failed> {
+        refused(self.runner, self.directory, self.patience, trial, true)
+    }
+
+    /// Starts a trial that must end with `failed` and exit code 1 in place of `ready`.
+    pub fn refused_at_once(&self, trial: &Trial) -> Result<Failed> {
+        refused(self.runner, self.directory, self.patience, trial, false)
     }
 
     /// Runs a trial to its result. The result must be consistent, and the settings of the connections must not have
     /// changed.
-    pub fn run(&self, trial: &Trial) -> Result<Heard, String> {
+    pub fn run(&self, trial: &Trial) -> Result<Heard> {
         let mut started = self.start(trial)?;
         started.go();
         let heard = self.finish(trial, started)?;
@@ -125,8 +151,23 @@ impl<'a> Subject<'a> {
         Ok(heard)
     }
 
+    /// Runs a trial while the suite blocks all writers of table `t`: for the time `held` after `go`, or until the trial
+    /// has ended.
+    pub fn run_locked(&self, trial: &Trial, on: &dyn CheckDatabase, held: Option<Duration>) -> Result<Heard> {
+        let mut started = self.start(trial)?;
+        let mut lock = Some(on.hold("t")?);
+        started.go();
+        if let Some(held) = held {
+            std::thread::sleep(held);
+            drop(lock.take());
+        }
+        let heard = self.finish(trial, started);
+        drop(lock);
+        heard
+    }
+
     /// Reads a started trial to its result, which must be consistent.
-    pub fn finish(&self, trial: &Trial, started: Started) -> Result<Heard, String> {
+    pub fn finish(&self, trial: &Trial, started: Started) -> Result<Heard> {
         let heard = started.finish()?;
         verify::counts(&self.variant(trial), &heard.result)?;
         for operation in &heard.result.operations {
@@ -134,49 +175,37 @@ impl<'a> Subject<'a> {
                 .filter(|c| c.role == operation.role && c.transaction == operation.transaction)
                 .map(|c| c.committed)
                 .sum();
-            if ticked > operation.committed {
-                let name = &operation.transaction;
-                return Err(format!("`{name}`: ticks add up to {ticked}, the result to {}", operation.committed));
-            }
+            let (name, all) = (&operation.transaction, operation.committed);
+            ensure!(ticked <= all, "`{name}`: ticks add up to {ticked}, the result to {all}");
         }
         Ok(heard)
     }
 
     /// The variant that the engine's own checks take, made from a trial.
     pub fn variant(&self, trial: &Trial) -> Variant {
-        variant(trial, self.dialect())
-    }
-
-    /// Runs a trial that must end with `failed` and exit code 1.
-    pub fn refusal(&self, trial: &Trial) -> Result<Failed, String> {
-        refusal(self, trial)
-    }
-}
-
-/// The variant that the engine's own checks take, made from a trial.
-fn variant(trial: &Trial, dialect: Dialect) -> Variant {
-    Variant {
-        scenario: 0,
-        dimensions: Default::default(),
-        driver: trial.driver.clone(),
-        profile: String::new(),
-        dialect,
-        server: None,
-        settings: Vec::new(),
-        location: Location::File,
-        databases: trial.databases.len() as u32,
-        schema: String::new(),
-        data: None,
-        trial: trial.clone(),
-        invariants: Vec::new(),
-        content: Vec::new(),
-        duration_ms: None,
-        search: None,
-        kill: None,
-        ceiling: None,
-        // A check that makes transactions fail counts the failures itself.
-        failed_at_most: 1.0,
-        vars: Default::default(),
-        skipped: Default::default(),
+        Variant {
+            scenario: 0,
+            dimensions: Default::default(),
+            driver: trial.driver.clone(),
+            profile: String::new(),
+            dialect: self.dialect(),
+            server: None,
+            settings: Vec::new(),
+            location: Location::File,
+            databases: trial.databases.len() as u32,
+            schema: String::new(),
+            data: None,
+            trial: trial.clone(),
+            invariants: Vec::new(),
+            content: Vec::new(),
+            duration_ms: None,
+            search: None,
+            kill: None,
+            ceiling: None,
+            // A check that makes transactions fail counts the failures itself.
+            failed_at_most: 1.0,
+            vars: Default::default(),
+            skipped: Default::default(),
+        }
     }
 }

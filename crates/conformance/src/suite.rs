@@ -1,17 +1,18 @@
 //! Runs the checks of each driver, several in parallel.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Instant;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use litelab_engine::runner::Runner;
+use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Runners, Urls, scratch};
-use litelab_protocol::{Description, DriverDescription};
+use litelab_protocol::DriverDescription;
 
-use crate::check::{self, Check, Finding};
-use crate::conversation::Limits;
+use crate::check::{self, Check, Finding, Found};
+use crate::error::{At, tries};
 use crate::report::{CheckOutcome, CheckVerdict, DriverReport, Report};
 use crate::server::Servers;
 use crate::subject::Subject;
@@ -42,69 +43,73 @@ pub enum Progress<'a> {
     Examined(&'a Report),
 }
 
+/// The caller's function that is informed of progress.
+type OnProgress<'a> = dyn FnMut(Progress<'_>) + Send + 'a;
+
 /// The suite, or a selection of its checks.
 #[derive(Clone, Debug)]
 pub struct Suite<'a> {
     runners: &'a Runners,
     scratch: &'a Path,
-    limits: Limits,
+    patience: Patience,
     only: Option<Vec<String>>,
     jobs: usize,
     stop: Option<&'a AtomicBool>,
     urls: Option<&'a Urls>,
 }
 
-/// Checks a runner, or one driver of it (`runner:driver`), with the whole suite. Temporary files are created in
-/// `scratch` and removed.
-///
-/// # Errors
-/// Fails if the runner or driver does not exist, `scratch` is not writable, or a server given by the user does not
-/// answer. Defects of the runner are results in the report, not errors.
-pub fn check(
-    runners: &Runners,
-    name: &str,
-    scratch: &Path,
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Report, EngineError> {
-    Suite::new(runners, scratch).check(name, progress)
-}
-
-/// A driver to check: the smallest unit of parallel work.
+/// A driver to check: one part of a report.
 struct Part<'a> {
     runner: &'a Runner,
-    description: Arc<Description>,
-    driver: String,
+    driver: DriverDescription,
     /// Index of the report of its runner, and index of the driver in that report.
     place: (usize, usize),
+    checks: Vec<&'static Check>,
 }
 
-impl Part<'_> {
-    /// Description of the driver, as the runner reports it.
-    fn described(&self) -> Option<&DriverDescription> {
-        self.description.drivers.iter().find(|d| d.name == self.driver)
-    }
+/// One check of one part, by their indices.
+type Task = (usize, usize);
+
+/// What the threads share.
+struct Work<'a> {
+    patience: Patience,
+    stop: Option<&'a AtomicBool>,
+    parts: Vec<Part<'a>>,
+    directory: PathBuf,
+    servers: Servers<'a>,
+    state: Mutex<State<'a>>,
+    /// Notified when a task has ended.
+    ended: Condvar,
 }
 
-/// Messages from the threads of the parts; the first number is the index of the part.
-enum Told {
-    Started(usize, &'static str),
-    Ended(usize, CheckOutcome),
-    Over(usize, Vec<CheckOutcome>),
-    /// The driver was not checked because its server is missing.
-    Impossible(usize, String),
+/// Tasks and outcomes.
+struct State<'a> {
+    tasks: VecDeque<Task>,
+    /// Number of tasks that are being made.
+    running: usize,
+    reports: Vec<Report>,
+    /// Outcomes of each part, by check.
+    outcomes: Vec<BTreeMap<usize, CheckOutcome>>,
+    /// Whether all checks of a part have ended.
+    complete: Vec<bool>,
+    progress: &'a mut OnProgress<'a>,
 }
 
 impl<'a> Suite<'a> {
-    /// All checks, one at a time, with the default limits.
+    /// All checks, one at a time, with the default patience.
     #[must_use]
     pub fn new(runners: &'a Runners, scratch: &'a Path) -> Self {
-        Self { runners, scratch, limits: Limits::default(), only: None, jobs: 1, stop: None, urls: None }
+        // Only meant to catch a hang: on a busy machine, or while the disk stalls, any step may take seconds. The longest
+        // trial takes half a second, except where the runner is killed on purpose.
+        let minute = Duration::from_secs(60);
+        let patience = Patience { ready: minute, trial: minute, ..Patience::default() };
+        Self { runners, scratch, patience, only: None, jobs: 1, stop: None, urls: None }
     }
 
-    /// Sets the limits. Default: [`Limits::default`].
+    /// Sets the longest waits for a runner. Default: a minute for `ready` and for a trial, 20 s between two lines.
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    pub fn patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
     }
 
     /// Runs only the checks of these names.
@@ -136,21 +141,19 @@ impl<'a> Suite<'a> {
     /// Checks a runner or `runner:driver`.
     ///
     /// # Errors
-    /// As [`check()`].
-    pub fn check(&self, name: &str, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report, EngineError> {
+    /// As [`Suite::check_all`].
+    pub fn check(&self, name: &str, progress: &mut OnProgress<'_>) -> Result<Report, EngineError> {
         let stopped = || EngineError::BadInput("the suite was stopped".into());
         self.check_all(&[name], progress)?.pop().ok_or_else(stopped)
     }
 
-    /// Checks runners or drivers (`runner:driver`). Returns one report per runner, in the order of the names.
+    /// Checks runners or drivers (`runner:driver`). Returns one report per runner, in the order of the names. Temporary
+    /// files are created in the suite's folder and removed.
     ///
     /// # Errors
-    /// As [`check()`], before any check is made.
-    pub fn check_all(
-        &self,
-        names: &[&str],
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Vec<Report>, EngineError> {
+    /// Fails before any check is made if a runner or driver does not exist, the folder is not writable, or a server given
+    /// by the user does not answer. Defects of a runner are results in its report, not errors.
+    pub fn check_all(&self, names: &[&str], progress: &mut OnProgress<'_>) -> Result<Vec<Report>, EngineError> {
         // A name with a colon is a driver: `runner:driver`, or the driver's own name (`node:sqlite`).
         let wanted = names.iter().map(|name| {
             if name.contains(':') {
@@ -172,12 +175,32 @@ impl<'a> Suite<'a> {
             reports.push(report);
             parts.extend(drivers);
         }
-        for driver in parts.iter().filter_map(Part::described) {
-            servers.reach(driver.dialect).map_err(EngineError::BadInput)?;
+        for part in &parts {
+            servers.reach(part.driver.dialect).map_err(EngineError::BadInput)?;
         }
-        let unfinished = self.side_by_side(&parts, &absolute, &servers, &mut reports, progress);
-        let all = reports.into_iter().zip(unfinished);
-        Ok(all.filter(|(_, unfinished)| *unfinished == 0).map(|(report, _)| report).collect())
+        for report in reports.iter().filter(|report: &&Report| report.drivers.is_empty()) {
+            progress(Progress::Examined(report));
+        }
+        let state = State {
+            tasks: (0..parts.len()).map(|part| (part, 0)).collect(),
+            running: 0,
+            outcomes: vec![BTreeMap::new(); parts.len()],
+            complete: vec![false; parts.len()],
+            reports,
+            progress,
+        };
+        let (patience, stop, state) = (self.patience, self.stop, Mutex::new(state));
+        let work = Work { patience, stop, parts, directory: absolute, servers, state, ended: Condvar::new() };
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(|| work.until_done());
+            }
+        });
+        let reports = std::mem::take(&mut work.state().reports);
+        let complete = &work.state().complete;
+        let is_whole =
+            |report| (work.parts.iter().zip(complete)).all(|(part, complete)| *complete || part.place.0 != report);
+        Ok(reports.into_iter().enumerate().filter(|(i, _)| is_whole(*i)).map(|(_, report)| report).collect())
     }
 
     /// Requests the description of a runner and lists the drivers to check.
@@ -185,231 +208,153 @@ impl<'a> Suite<'a> {
         &self,
         runner: &'a Runner,
         driver: Option<&str>,
-        place: usize,
-        progress: &mut dyn FnMut(Progress<'_>),
+        report: usize,
+        progress: &mut OnProgress<'_>,
     ) -> (Report, Vec<Part<'a>>) {
         let name = runner.manifest.name.as_str();
         let begun = Instant::now();
         progress(Progress::Started { runner: name, driver: None, check: check::describe::NAME });
-        let described = check::describe::describe(runner);
-        let outcome = outcome(
-            check::describe::NAME,
-            described.as_ref().map(|(.., seen)| Finding::Passed(seen.clone())).map_err(Clone::clone),
-            begun,
-        );
+        let (described, found) = match check::describe::describe(runner) {
+            Ok((description, absent, seen)) => (Some((description, absent)), Ok(Finding::Passed(seen))),
+            Err(e) => (None, Err(e)),
+        };
+        let outcome = outcome(check::describe::NAME, found, begun);
         progress(Progress::Ended { runner: name, driver: None, outcome: &outcome });
-        let report = Report { runner: name.to_owned(), checks: vec![outcome], ..Report::default() };
-        let Ok((description, absent, _)) = described else { return (report, Vec::new()) };
+        let whole = Report { runner: name.to_owned(), checks: vec![outcome], ..Report::default() };
+        let Some((description, absent)) = described else { return (whole, Vec::new()) };
         let wanted = |name: &str| driver.is_none_or(|wanted| wanted == name);
         let absent = absent.into_iter().filter(|a| wanted(&a.driver)).collect();
-        let description = Arc::new(description);
-        let names = description.drivers.iter().map(|d| d.name.clone()).filter(|name| wanted(name));
-        let part = |(i, driver)| Part { runner, description: Arc::clone(&description), driver, place: (place, i) };
-        let parts: Vec<_> = names.enumerate().map(part).collect();
-        let drivers = parts.iter().map(|p| DriverReport { driver: p.driver.clone(), checks: Vec::new() }).collect();
-        (Report { absent, drivers, ..report }, parts)
-    }
-
-    /// Checks the parts in parallel. Returns the number of incomplete parts for each report.
-    fn side_by_side(
-        &self,
-        parts: &[Part<'_>],
-        directory: &Path,
-        servers: &Servers<'_>,
-        reports: &mut [Report],
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Vec<usize> {
-        let mut left: Vec<usize> = reports.iter().map(|report| report.drivers.len()).collect();
-        for (report, _) in reports.iter().zip(&left).filter(|(_, left)| **left == 0) {
-            progress(Progress::Examined(report));
-        }
-        let permits = Permits::new(self.jobs);
-        let (tell, told) = channel();
-        std::thread::scope(|scope| {
-            for (i, part) in parts.iter().enumerate() {
-                let (tell, permits) = (tell.clone(), &permits);
-                scope.spawn(move || {
-                    if let Some(over) = self.examine(i, part, directory, servers, permits, &tell) {
-                        let _listening = tell.send(over);
-                    }
-                });
-            }
-            drop(tell);
-            for told in told {
-                match told {
-                    Told::Started(i, check) => {
-                        let Part { runner, driver, .. } = &parts[i];
-                        progress(Progress::Started { runner: &runner.manifest.name, driver: Some(driver), check });
-                    }
-                    Told::Ended(i, outcome) => {
-                        let Part { runner, driver, .. } = &parts[i];
-                        let runner = &runner.manifest.name;
-                        progress(Progress::Ended { runner, driver: Some(driver), outcome: &outcome });
-                    }
-                    Told::Over(i, _) | Told::Impossible(i, _) => {
-                        let (report, driver) = parts[i].place;
-                        let report_of = &mut reports[report];
-                        match told {
-                            Told::Impossible(_, why) => report_of.unexamined.push((parts[i].driver.clone(), why)),
-                            Told::Over(_, outcomes) => report_of.drivers[driver].checks = outcomes,
-                            _ => {}
-                        }
-                        left[report] -= 1;
-                        if left[report] == 0 {
-                            // Drivers that could not be checked must not count as passed.
-                            report_of
-                                .drivers
-                                .retain(|d| report_of.unexamined.iter().all(|(name, _)| *name != d.driver));
-                            progress(Progress::Examined(report_of));
-                        }
-                    }
-                }
-            }
-        });
-        left
+        let part = |(i, driver): (usize, DriverDescription)| {
+            let checks = check::of(&driver).into_iter().filter(|check| self.wants(check)).collect();
+            Part { runner, place: (report, i), checks, driver }
+        };
+        let drivers = description.drivers.into_iter().filter(|driver| wanted(&driver.name));
+        let parts: Vec<_> = drivers.enumerate().map(part).collect();
+        let empty = |p: &Part<'_>| DriverReport { driver: p.driver.name.clone(), checks: Vec::new() };
+        (Report { absent, drivers: parts.iter().map(empty).collect(), ..whole }, parts)
     }
 
     fn wants(&self, check: &Check) -> bool {
         self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == check.name))
     }
+}
 
-    /// Runs all checks of a driver. `None` if the suite was stopped before the last check.
-    fn examine(
-        &self,
-        i: usize,
-        part: &Part<'_>,
-        directory: &Path,
-        servers: &Servers<'_>,
-        permits: &Permits,
-        tell: &Sender<Told>,
-    ) -> Option<Told> {
-        let permit = permits.take();
-        if self.is_stopped() {
-            return None;
+impl<'a> Work<'a> {
+    fn state(&self) -> MutexGuard<'_, State<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes tasks until none is left, or until the suite is stopped.
+    fn until_done(&self) {
+        loop {
+            let idle = |state: &mut State<'_>| state.tasks.is_empty() && state.running > 0;
+            let mut state = self.ended.wait_while(self.state(), idle).unwrap_or_else(PoisonError::into_inner);
+            let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            let Some(task) = state.tasks.pop_front().filter(|_| !stopped) else { return };
+            state.running += 1;
+            drop(state);
+            let _ended = Ended(self);
+            self.make(task);
         }
-        let described = part.described()?;
+    }
+
+    /// Makes one check and adds the tasks that may follow it.
+    fn make(&self, (p, c): Task) {
+        let part = &self.parts[p];
         let begun = Instant::now();
-        let server = match servers.get(described.dialect) {
+        let server = match self.servers.get(part.driver.dialect) {
             Ok(server) => server,
-            Err(Unavailable::Interrupted) => return None,
-            Err(Unavailable::Missing(why)) => return Some(Told::Impossible(i, why)),
+            Err(Unavailable::Interrupted) => return,
+            Err(Unavailable::Missing(why)) => {
+                let mut state = self.state();
+                state.reports[part.place.0].unexamined.push((part.driver.name.clone(), why));
+                return state.complete(&self.parts, p);
+            }
             Err(Unavailable::Failed(why)) => {
-                let failed = outcome("server", Err(why), begun);
-                let _listening = tell.send(Told::Ended(i, failed.clone()));
-                return Some(Told::Over(i, vec![failed]));
+                let mut state = self.state();
+                state.record(part, (p, c), outcome("server", Err(why.into()), begun));
+                return state.complete(&self.parts, p);
             }
         };
-        drop(permit);
-        let all = check::of(described);
-        let checks: Vec<&Check> = all.iter().copied().filter(|check| self.wants(check)).collect();
-        let subject = (part, described, server);
-        let (Some(first), rest) = (checks.first(), checks.get(1..).unwrap_or_default()) else {
-            return Some(Told::Over(i, Vec::new()));
-        };
-        let first = self.make(i, subject, directory, (0, first), permits, tell)?;
-        // A driver that fails at inserting ten rows would run into the time limit of every other check.
-        if first.name == all[0].name && first.verdict == CheckVerdict::Failed {
-            let _permit = permits.take();
-            let untried = rest.iter().map(|check| {
-                let why = format!("not tried, for `{}` failed", first.name);
-                let skipped = outcome(check.name, Ok(Finding::Skipped(why)), Instant::now());
-                let _listening = tell.send(Told::Started(i, check.name));
-                let _listening = tell.send(Told::Ended(i, skipped.clone()));
-                skipped
-            });
-            let untried = untried.collect::<Vec<_>>();
-            return Some(Told::Over(i, std::iter::once(first).chain(untried).collect()));
-        }
-        let width = if server.is_some() { 1 } else { self.jobs.clamp(1, rest.len().max(1)) };
-        let next = AtomicUsize::new(0);
-        let found = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..width {
-                let (tell, next, found) = (tell.clone(), &next, &found);
-                scope.spawn(move || {
-                    while let Some((at, check)) =
-                        Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, *rest.get(at)?)))
-                    {
-                        let Some(outcome) = self.make(i, subject, directory, (at + 1, check), permits, &tell) else {
-                            return;
-                        };
-                        found.lock().unwrap_or_else(PoisonError::into_inner).push((at, outcome));
-                    }
-                });
-            }
+        let Some(check) = part.checks.get(c) else { return self.state().complete(&self.parts, p) };
+        self.state().start(part, check);
+        let folder = self.directory.join(format!("{}-{}-{c}", part.runner.manifest.name, part.driver.name));
+        let found = tries(|tried| {
+            std::fs::create_dir_all(&folder).at(folder.display())?;
+            let subject = Subject::new(part.runner, &part.driver, self.patience, &folder, server);
+            let found = check.make(&Subject { tried, ..subject });
+            let _left = std::fs::remove_dir_all(&folder);
+            found
         });
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_by_key(|(at, _)| *at);
-        let is_whole = found.len() == rest.len();
-        let outcomes = std::iter::once(first).chain(found.into_iter().map(|(_, outcome)| outcome));
-        is_whole.then(|| Told::Over(i, outcomes.collect()))
-    }
-
-    /// Runs one check of a driver in a new folder. `None` if the suite was stopped first.
-    fn make(
-        &self,
-        i: usize,
-        (part, described, server): (&Part<'_>, &DriverDescription, Option<&str>),
-        directory: &Path,
-        (number, check): (usize, &Check),
-        permits: &Permits,
-        tell: &Sender<Told>,
-    ) -> Option<CheckOutcome> {
-        let _permit = permits.take();
-        if self.is_stopped() {
-            return None;
-        }
-        let begun = Instant::now();
-        let _listening = tell.send(Told::Started(i, check.name));
-        let folder = directory.join(format!("{}-{}-{number}", part.runner.manifest.name, part.driver));
-        let found = std::fs::create_dir(&folder)
-            .map_err(|e| format!("{}: {e}", folder.display()))
-            .and_then(|()| (check.run)(&Subject::new(part.runner, described, self.limits, &folder, server)));
-        let _left = std::fs::remove_dir_all(&folder);
         let outcome = outcome(check.name, found, begun);
-        let _listening = tell.send(Told::Ended(i, outcome.clone()));
-        Some(outcome)
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
-    }
-}
-
-/// Limits the number of checks that run in parallel.
-struct Permits {
-    free: Mutex<usize>,
-    returned: Condvar,
-}
-
-/// Permission for one check, returned on drop.
-struct Permit<'a>(&'a Permits);
-
-impl Permits {
-    fn new(count: usize) -> Self {
-        Self { free: Mutex::new(count.max(1)), returned: Condvar::new() }
-    }
-
-    fn take(&self) -> Permit<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.returned.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        Permit(self)
+        let is_minimum = check::of(&part.driver).first().is_some_and(|first| first.name == check.name);
+        let (failed, mut state) = (outcome.verdict == CheckVerdict::Failed, self.state());
+        state.record(part, (p, c), outcome);
+        let others = c + 1..part.checks.len();
+        if is_minimum && failed {
+            // A driver that fails at inserting ten rows would run into the time limit of every other check.
+            for at in others {
+                let (untried, why) = (part.checks[at], format!("not tried, for `{}` failed", check.name));
+                state.start(part, untried);
+                state.record(part, (p, at), self::outcome(untried.name, Ok(Finding::Skipped(why)), Instant::now()));
+            }
+        } else {
+            // The checks of a server driver follow each other; those of another driver follow its first. They come
+            // before the tasks of other drivers, so that drivers are completed one after the other.
+            let following = match (server, c) {
+                (Some(_), _) => 1,
+                (None, 0) => others.len(),
+                (None, _) => 0,
+            };
+            others.take(following).enumerate().for_each(|(i, at)| state.tasks.insert(i, (p, at)));
+        }
+        if state.outcomes[p].len() == part.checks.len() {
+            state.complete(&self.parts, p);
+        }
     }
 }
 
-impl Drop for Permit<'_> {
+/// Ends a task when it is dropped, even by a panic.
+struct Ended<'w, 'a>(&'w Work<'a>);
+
+impl Drop for Ended<'_, '_> {
     fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.returned.notify_one();
+        self.0.state().running -= 1;
+        self.0.ended.notify_all();
     }
 }
 
-fn outcome(name: &str, found: Result<Finding, String>, begun: Instant) -> CheckOutcome {
+impl State<'_> {
+    fn start(&mut self, part: &Part<'_>, check: &Check) {
+        let (runner, driver) = (&part.runner.manifest.name, Some(part.driver.name.as_str()));
+        (self.progress)(Progress::Started { runner, driver, check: check.name });
+    }
+
+    fn record(&mut self, part: &Part<'_>, (p, c): Task, outcome: CheckOutcome) {
+        let (runner, driver) = (&part.runner.manifest.name, Some(part.driver.name.as_str()));
+        (self.progress)(Progress::Ended { runner, driver, outcome: &outcome });
+        self.outcomes[p].insert(c, outcome);
+    }
+
+    /// Ends a part, and with its last part the report.
+    fn complete(&mut self, parts: &[Part<'_>], p: usize) {
+        let (report, driver) = parts[p].place;
+        let whole = &mut self.reports[report];
+        whole.drivers[driver].checks = std::mem::take(&mut self.outcomes[p]).into_values().collect();
+        self.complete[p] = true;
+        if parts.iter().zip(&self.complete).all(|(part, complete)| *complete || part.place.0 != report) {
+            // Drivers that could not be checked must not count as passed.
+            whole.drivers.retain(|d| whole.unexamined.iter().all(|(name, _)| *name != d.driver));
+            (self.progress)(Progress::Examined(whole));
+        }
+    }
+}
+
+fn outcome(name: &str, found: Found, begun: Instant) -> CheckOutcome {
     let (verdict, detail) = match found {
         Ok(Finding::Passed(detail)) => (CheckVerdict::Passed, detail),
         Ok(Finding::Skipped(detail)) => (CheckVerdict::Skipped, detail),
-        Err(detail) => (CheckVerdict::Failed, detail),
+        Err(e) => (CheckVerdict::Failed, e.to_string()),
     };
     CheckOutcome { name: name.to_owned(), verdict, detail, seconds: begun.elapsed().as_secs_f64() }
 }

@@ -1,22 +1,16 @@
 //! Reasons why a driver cannot be checked on a server.
 
 /// Why no server is available.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[cfg_attr(not(feature = "servers"), expect(dead_code, reason = "without servers, all are missing"))]
 pub enum Unavailable {
     /// The server is not installed, or litelab was built without servers. The text names the remedy.
+    #[error("{0}")]
     Missing(String),
     /// The server did not start, or the one given by the user does not answer.
+    #[error("{0}")]
     Failed(String),
     /// The user requested a stop during the start of the server.
+    #[error("interrupted")]
     Interrupted,
-}
-
-impl std::fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing(why) | Self::Failed(why) => f.write_str(why),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
 }

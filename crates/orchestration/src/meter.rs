@@ -14,54 +14,29 @@ use duroxide::{Event, SystemStats};
 use litelab_protocol::histogram::Histogram;
 use tokio::sync::oneshot;
 
-/// Durations of the calls of each kind, in nanoseconds.
-#[derive(Default)]
-struct Timers {
+/// Kinds of calls of a provider.
+#[derive(Clone, Copy)]
+enum Call {
     /// Fetches that found an item.
-    fetch: Timer,
-    /// Fetches that found no item. A provider that waits for work does so inside these calls and inside `fetch`.
-    look: Timer,
+    Fetch,
+    /// Fetches that found no item. A provider that waits for work does so inside these calls and inside `Fetch`.
+    Look,
     /// Sleep of a dispatcher after a fetch without an item, computed from `dispatcher_min_poll_interval`.
-    idle: Timer,
+    Idle,
     /// Acknowledgements and abandoned items.
-    ack: Timer,
+    Ack,
     /// Enqueued items.
-    enqueue: Timer,
+    Enqueue,
     /// Reads of histories and statuses, by which a client waits.
-    read: Timer,
+    Read,
     /// Renewals of leases, and all other calls.
-    other: Timer,
+    Other,
     /// From the commit that ends an orchestration until the client has seen the end.
-    notice: Timer,
+    Notice,
 }
 
-#[derive(Default)]
-struct Timer(Mutex<Histogram>);
-
-impl Timer {
-    fn add(&self, nanos: u64) {
-        self.locked().record(nanos);
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Histogram> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Timers {
-    fn all(&self) -> [(&'static str, &Timer); 8] {
-        [
-            ("fetch", &self.fetch),
-            ("look", &self.look),
-            ("idle", &self.idle),
-            ("ack", &self.ack),
-            ("enqueue", &self.enqueue),
-            ("read", &self.read),
-            ("other", &self.other),
-            ("notice", &self.notice),
-        ]
-    }
-}
+/// Names of the kinds, in the same order.
+const NAMES: [&str; 8] = ["fetch", "look", "idle", "ack", "enqueue", "read", "other", "notice"];
 
 /// Orchestrations that a client waits for.
 #[derive(Default)]
@@ -84,25 +59,30 @@ struct Client {
 pub struct Meter {
     inner: Arc<dyn Provider>,
     min_poll_interval: Duration,
-    timers: Timers,
+    /// Durations of the calls of each kind, in nanoseconds.
+    timers: [Mutex<Histogram>; NAMES.len()],
     waiting: Mutex<Waiting>,
 }
 
 impl Meter {
     /// Wraps a provider. `min_poll_interval` must be that of the runtime.
     pub fn new(inner: Arc<dyn Provider>, min_poll_interval: Duration) -> Self {
-        Self { inner, min_poll_interval, timers: Timers::default(), waiting: Mutex::default() }
+        Self { inner, min_poll_interval, timers: Default::default(), waiting: Mutex::default() }
     }
 
     /// Discards all durations.
     pub fn begin(&self) {
-        self.timers.all().iter().for_each(|(_, timer)| *timer.locked() = Histogram::new());
+        self.timers.iter().for_each(|timer| *locked(timer) = Histogram::new());
     }
 
     /// Returns the durations of each kind of call that was made.
     pub fn timers(&self) -> BTreeMap<String, Histogram> {
-        let timers = self.timers.all().map(|(name, timer)| (name.to_owned(), timer.locked().clone()));
-        timers.into_iter().filter(|(_, timer)| timer.count() > 0).collect()
+        let timers = NAMES.iter().zip(&self.timers).map(|(name, timer)| ((*name).to_owned(), locked(timer).clone()));
+        timers.filter(|(_, timer)| timer.count() > 0).collect()
+    }
+
+    fn add(&self, call: Call, duration: Duration) {
+        locked(&self.timers[call as usize]).record(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// Registers a client that waits for this instance. The receiver resolves when the end of the instance is
@@ -117,44 +97,40 @@ impl Meter {
     pub fn seen(&self, instance: &str) {
         let client = self.waiting().clients.remove(instance);
         if let Some(ended) = client.and_then(|client| client.ended) {
-            self.timers.notice.add(since(ended));
+            self.add(Call::Notice, ended.elapsed());
         }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.waiting)
     }
 
     /// Counts a fetch and returns its result.
     fn fetched<T>(&self, begun: Instant, found: Result<Option<T>, ProviderError>) -> Result<Option<T>, ProviderError> {
         match &found {
             Ok(None) => {
-                self.timers.look.add(since(begun));
+                self.add(Call::Look, begun.elapsed());
                 let left = self.min_poll_interval.saturating_sub(begun.elapsed());
                 if !left.is_zero() {
-                    self.timers.idle.add(nanos(left));
+                    self.add(Call::Idle, left);
                 }
             }
-            _ => self.timers.fetch.add(since(begun)),
+            _ => self.add(Call::Fetch, begun.elapsed()),
         }
         found
     }
 }
 
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn since(begun: Instant) -> u64 {
-    nanos(begun.elapsed())
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Awaits a call of the provider and adds its duration to a timer.
 macro_rules! timed {
-    ($self:ident.$timer:ident, $call:expr) => {{
+    ($self:ident.$kind:ident, $call:expr) => {{
         let begun = Instant::now();
         let answer = $call.await;
-        $self.timers.$timer.add(since(begun));
+        $self.add(Call::$kind, begun.elapsed());
         answer
     }};
 }
@@ -198,7 +174,7 @@ impl Provider for Meter {
     ) -> Result<(), ProviderError> {
         let ends = matches!(metadata.status.as_deref(), Some("Completed" | "Failed"));
         let answer = timed!(
-            self.ack,
+            self.Ack,
             self.inner.ack_orchestration_item(
                 lock_token,
                 execution_id,
@@ -228,15 +204,15 @@ impl Provider for Meter {
         ignore_attempt: bool,
     ) -> Result<(), ProviderError> {
         self.waiting().leases.remove(lock_token);
-        timed!(self.ack, self.inner.abandon_orchestration_item(lock_token, delay, ignore_attempt))
+        timed!(self.Ack, self.inner.abandon_orchestration_item(lock_token, delay, ignore_attempt))
     }
 
     async fn read(&self, instance: &str) -> Result<Vec<Event>, ProviderError> {
-        timed!(self.read, self.inner.read(instance))
+        timed!(self.Read, self.inner.read(instance))
     }
 
     async fn read_with_execution(&self, instance: &str, execution_id: u64) -> Result<Vec<Event>, ProviderError> {
-        timed!(self.read, self.inner.read_with_execution(instance, execution_id))
+        timed!(self.Read, self.inner.read_with_execution(instance, execution_id))
     }
 
     async fn append_with_execution(
@@ -245,11 +221,11 @@ impl Provider for Meter {
         execution_id: u64,
         new_events: Vec<Event>,
     ) -> Result<(), ProviderError> {
-        timed!(self.other, self.inner.append_with_execution(instance, execution_id, new_events))
+        timed!(self.Other, self.inner.append_with_execution(instance, execution_id, new_events))
     }
 
     async fn enqueue_for_worker(&self, item: WorkItem) -> Result<(), ProviderError> {
-        timed!(self.enqueue, self.inner.enqueue_for_worker(item))
+        timed!(self.Enqueue, self.inner.enqueue_for_worker(item))
     }
 
     async fn fetch_work_item(
@@ -265,11 +241,11 @@ impl Provider for Meter {
     }
 
     async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Result<(), ProviderError> {
-        timed!(self.ack, self.inner.ack_work_item(token, completion))
+        timed!(self.Ack, self.inner.ack_work_item(token, completion))
     }
 
     async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
-        timed!(self.other, self.inner.renew_work_item_lock(token, extend_for))
+        timed!(self.Other, self.inner.renew_work_item_lock(token, extend_for))
     }
 
     async fn renew_session_lock(
@@ -278,11 +254,11 @@ impl Provider for Meter {
         extend_for: Duration,
         idle_timeout: Duration,
     ) -> Result<usize, ProviderError> {
-        timed!(self.other, self.inner.renew_session_lock(owner_ids, extend_for, idle_timeout))
+        timed!(self.Other, self.inner.renew_session_lock(owner_ids, extend_for, idle_timeout))
     }
 
     async fn cleanup_orphaned_sessions(&self, idle_timeout: Duration) -> Result<usize, ProviderError> {
-        timed!(self.other, self.inner.cleanup_orphaned_sessions(idle_timeout))
+        timed!(self.Other, self.inner.cleanup_orphaned_sessions(idle_timeout))
     }
 
     async fn abandon_work_item(
@@ -291,15 +267,15 @@ impl Provider for Meter {
         delay: Option<Duration>,
         ignore_attempt: bool,
     ) -> Result<(), ProviderError> {
-        timed!(self.ack, self.inner.abandon_work_item(token, delay, ignore_attempt))
+        timed!(self.Ack, self.inner.abandon_work_item(token, delay, ignore_attempt))
     }
 
     async fn renew_orchestration_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
-        timed!(self.other, self.inner.renew_orchestration_item_lock(token, extend_for))
+        timed!(self.Other, self.inner.renew_orchestration_item_lock(token, extend_for))
     }
 
     async fn enqueue_for_orchestrator(&self, item: WorkItem, delay: Option<Duration>) -> Result<(), ProviderError> {
-        timed!(self.enqueue, self.inner.enqueue_for_orchestrator(item, delay))
+        timed!(self.Enqueue, self.inner.enqueue_for_orchestrator(item, delay))
     }
 
     fn as_management_capability(&self) -> Option<&dyn ProviderAdmin> {
@@ -311,18 +287,18 @@ impl Provider for Meter {
         instance: &str,
         last_seen_version: u64,
     ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
-        timed!(self.read, self.inner.get_custom_status(instance, last_seen_version))
+        timed!(self.Read, self.inner.get_custom_status(instance, last_seen_version))
     }
 
     async fn get_kv_value(&self, instance: &str, key: &str) -> Result<Option<String>, ProviderError> {
-        timed!(self.other, self.inner.get_kv_value(instance, key))
+        timed!(self.Other, self.inner.get_kv_value(instance, key))
     }
 
     async fn get_kv_all_values(&self, instance: &str) -> Result<HashMap<String, String>, ProviderError> {
-        timed!(self.other, self.inner.get_kv_all_values(instance))
+        timed!(self.Other, self.inner.get_kv_all_values(instance))
     }
 
     async fn get_instance_stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
-        timed!(self.other, self.inner.get_instance_stats(instance))
+        timed!(self.Other, self.inner.get_instance_stats(instance))
     }
 }

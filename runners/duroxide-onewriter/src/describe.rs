@@ -1,14 +1,13 @@
 //! Descriptions of the drivers.
 
+use litelab_harness::rusqlite::{connect, fault};
 use litelab_harness::{About, Fault, locked_version};
-use litelab_protocol::SqliteBuild;
-use rusqlite::Connection;
 
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
 /// Description of the provider, with the build of its SQLite and the versions of the provider and of duroxide.
 pub fn ours() -> Result<About, Fault> {
-    let sqlite = Some(sqlite_build().map_err(Fault::other)?);
+    let sqlite = Some(connect::build().map_err(fault)?);
     Ok(About { version: version(), sqlite })
 }
 
@@ -20,12 +19,4 @@ pub fn ceiling() -> Result<About, Fault> {
 fn version() -> String {
     let of = |package| locked_version(LOCK, package).unwrap_or("unknown");
     format!("{} on duroxide {}", of("duroxide-onewriter"), of("duroxide"))
-}
-
-fn sqlite_build() -> rusqlite::Result<SqliteBuild> {
-    let connection = Connection::open_in_memory()?;
-    let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0))?;
-    let mut options = connection.prepare("PRAGMA compile_options")?;
-    let compile_options = options.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    Ok(SqliteBuild { version: rusqlite::version().into(), source_id, compile_options })
 }

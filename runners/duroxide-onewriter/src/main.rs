@@ -15,14 +15,15 @@ use litelab_harness::Driver;
 use litelab_orchestration::{Orchestrator, interface};
 use litelab_protocol::Executor;
 
-use crate::ours::{Ceiling, OneWriter};
+use crate::ours::Ours;
 
 const SHARINGS: [&str; 1] = ["group-commit"];
 
 fn main() -> ExitCode {
     let executors = &[Executor::Dedicated];
-    let ours = Driver::library::<Orchestrator<OneWriter>>("duroxide-onewriter", describe::ours, executors, &SHARINGS);
-    let ceiling = Driver::library::<Orchestrator<Ceiling>>("duroxide-ceiling", describe::ceiling, executors, &SHARINGS);
+    let ours = Driver::library::<Orchestrator<Ours<false>>>("duroxide-onewriter", describe::ours, executors, &SHARINGS);
+    let ceiling =
+        Driver::library::<Orchestrator<Ours<true>>>("duroxide-ceiling", describe::ceiling, executors, &SHARINGS);
     let drivers = [ours, ceiling].map(|driver| driver.interface(interface()));
     litelab_harness::main("duroxide-onewriter", drivers)
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use duroxide::providers::Provider;
-use duroxide_onewriter::{Acks, Durability, Options, Polling};
+use duroxide_onewriter::{Acks, Durability, OneWriter, Options, Polling};
+use litelab_harness::rusqlite::connect;
 use litelab_harness::{Fault, Settings};
 use litelab_orchestration::Store;
-use litelab_protocol::{Connection, Database, Value};
-use rusqlite::types::ValueRef;
+use litelab_protocol::{self as protocol, Database, Value};
+use rusqlite::Connection;
 
 /// Option: the failure that an acknowledged call survives, `full` (a loss of power; default) or `normal` (the end of
 /// the process).
@@ -18,34 +19,49 @@ const POLLING: &str = "polling";
 /// as the write is queued for the commit, for which activities and clients wait.
 const ACKS: &str = "acks";
 
-/// The provider on a file.
-pub struct OneWriter {
-    provider: Arc<duroxide_onewriter::OneWriter>,
-    database: onewriter::Database,
+/// The provider: on a file, or, if `VOLATILE`, without storage.
+pub struct Ours<const VOLATILE: bool> {
+    provider: Arc<OneWriter>,
     names: Vec<String>,
     /// Number of read connections.
     readers: usize,
 }
 
-impl Store for OneWriter {
+impl<const VOLATILE: bool> Ours<VOLATILE> {
+    /// Settings of the write connection and of the read connections, all of them held at the same time. Without storage
+    /// no connection exists, and every PRAGMA is null.
+    fn read_back(&self) -> Result<Vec<Settings>, Fault> {
+        let Some(database) = self.provider.database() else {
+            let null = |name: &String| (name.clone(), Value::Null);
+            return Ok(vec![self.names.iter().map(null).collect(); self.readers + 1]);
+        };
+        let asked = |connection: &Connection| Ok(connect::read_back(connection, &self.names));
+        let written = database.write(asked).map_err(|e: onewriter::Error| Fault::other(e))?;
+        let mut settings = vec![written?];
+        each_reader(database, self.readers, &asked, &mut settings)?;
+        Ok(settings)
+    }
+}
+
+impl<const VOLATILE: bool> Store for Ours<VOLATILE> {
     const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING, ACKS];
 
     async fn open(
         database: &Database,
-        connection: &Connection,
+        connection: &protocol::Connection,
         connections: u32,
     ) -> Result<(Self, Vec<Settings>), Fault> {
-        let Database::File { path } = database else {
-            return Err(Fault::Other("the provider keeps its tables in a file, and not in memory".into()));
-        };
         let readers = connections as usize - 1;
-        let provider = options(connection)?.readers(readers).open(path).map_err(Fault::other)?;
-        let Some(database) = provider.database().cloned() else {
-            return Err(Fault::Other("the provider has no database".into()));
+        let options = options(connection)?.readers(readers);
+        let provider = match database {
+            _ if VOLATILE => options.volatile(),
+            Database::File { path } => options.open(path),
+            _ => return Err(Fault::Other("the provider keeps its tables in a file, and not in memory".into())),
         };
-        let names = connection.read_back.clone();
-        let settings = read_back(&database, &names, readers)?;
-        Ok((Self { provider: Arc::new(provider), database, names, readers }, settings))
+        let provider = Arc::new(provider.map_err(Fault::other)?);
+        let ours = Self { provider, names: connection.read_back.clone(), readers };
+        let settings = ours.read_back()?;
+        Ok((ours, settings))
     }
 
     fn provider(&self) -> Arc<dyn Provider> {
@@ -57,42 +73,7 @@ impl Store for OneWriter {
     }
 
     async fn settings(&self) -> Result<Vec<Settings>, Fault> {
-        read_back(&self.database, &self.names, self.readers)
-    }
-
-    async fn close(self) -> Result<(), Fault> {
-        self.provider.close().map_err(Fault::other)
-    }
-}
-
-/// The provider without storage.
-pub struct Ceiling {
-    provider: Arc<duroxide_onewriter::OneWriter>,
-    /// Settings of connections that do not exist: every PRAGMA is null.
-    settings: Vec<Settings>,
-}
-
-impl Store for Ceiling {
-    const OPTIONS: &'static [&'static str] = &[DURABILITY, POLLING, ACKS];
-
-    async fn open(_: &Database, connection: &Connection, connections: u32) -> Result<(Self, Vec<Settings>), Fault> {
-        let provider = options(connection)?.volatile().map_err(Fault::other)?;
-        let null = |name: &String| (name.clone(), Value::Null);
-        let settings: Settings = connection.read_back.iter().map(null).collect();
-        let settings = vec![settings; connections as usize];
-        Ok((Self { provider: Arc::new(provider), settings: settings.clone() }, settings))
-    }
-
-    fn provider(&self) -> Arc<dyn Provider> {
-        self.provider.clone()
-    }
-
-    async fn script(&self, _: &[String]) -> Result<(), Fault> {
-        Err(Fault::Other("the provider takes no SQL".into()))
-    }
-
-    async fn settings(&self) -> Result<Vec<Settings>, Fault> {
-        Ok(self.settings.clone())
+        self.read_back()
     }
 
     async fn close(self) -> Result<(), Fault> {
@@ -101,7 +82,7 @@ impl Store for Ceiling {
 }
 
 /// Parses the three options. The provider sets its own PRAGMAs.
-fn options(connection: &Connection) -> Result<Options, Fault> {
+fn options(connection: &protocol::Connection) -> Result<Options, Fault> {
     if let Some(setting) = connection.settings.first() {
         let reason = format!("PRAGMA {}: the provider sets its own; it has option `{DURABILITY}`", setting.name);
         return Err(Fault::Other(reason));
@@ -113,7 +94,7 @@ fn options(connection: &Connection) -> Result<Options, Fault> {
 }
 
 /// The value of an option with two values; default: the first.
-fn choice<T: Copy>(connection: &Connection, name: &str, of: [(&str, T); 2]) -> Result<T, Fault> {
+fn choice<T: Copy>(connection: &protocol::Connection, name: &str, of: [(&str, T); 2]) -> Result<T, Fault> {
     let Some(value) = connection.options.get(name) else { return Ok(of[0].1) };
     let found = of.iter().find(|(word, _)| value.as_str() == Some(word));
     found.map(|(_, choice)| *choice).ok_or_else(|| {
@@ -122,52 +103,23 @@ fn choice<T: Copy>(connection: &Connection, name: &str, of: [(&str, T); 2]) -> R
     })
 }
 
-/// Settings of the write connection and of `readers` read connections, all of them held at the same time.
-fn read_back(database: &onewriter::Database, names: &[String], readers: usize) -> Result<Vec<Settings>, Fault> {
-    let asked = |connection: &rusqlite::Connection| ask(connection, names).map_err(onewriter::Error::from);
-    let mut settings = vec![database.write(asked).map_err(Fault::other)?];
-    each_reader(database, readers, &asked, &mut settings).map_err(Fault::other)?;
-    Ok(settings)
-}
-
-type Asked<'a> = &'a dyn Fn(&rusqlite::Connection) -> Result<Settings, onewriter::Error>;
+type Asked<'a> = &'a dyn Fn(&Connection) -> Result<Result<Settings, Fault>, onewriter::Error>;
 
 fn each_reader(
     database: &onewriter::Database,
     left: usize,
     asked: Asked<'_>,
     settings: &mut Vec<Settings>,
-) -> Result<(), onewriter::Error> {
+) -> Result<(), Fault> {
     if left == 0 {
         return Ok(());
     }
-    database.read(|connection| {
-        settings.push(asked(connection)?);
-        each_reader(database, left - 1, asked, settings)
-    })
-}
-
-/// The value of each PRAGMA on a connection within a transaction.
-fn ask(connection: &rusqlite::Connection, names: &[String]) -> rusqlite::Result<Settings> {
-    let mut settings = Settings::new();
-    for name in names {
-        let mut statement = connection.prepare(&format!("PRAGMA {name}"))?;
-        let mut rows = statement.query([])?;
-        let value = match rows.next()? {
-            Some(row) => setting(row.get_ref(0)?),
-            None => Value::Null,
-        };
-        settings.insert(name.clone(), value);
-    }
-    Ok(settings)
-}
-
-/// Converts a value with its type in SQLite.
-fn setting(value: ValueRef<'_>) -> Value {
-    match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(integer) => integer.into(),
-        ValueRef::Real(real) => real.into(),
-        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned().into(),
-    }
+    database
+        .read(|connection| {
+            asked(connection).map(|read| {
+                settings.push(read?);
+                each_reader(database, left - 1, asked, settings)
+            })
+        })
+        .map_err(|e: onewriter::Error| Fault::other(e))?
 }

@@ -3,7 +3,7 @@
 use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
 
 use crate::fault::Fault;
-use crate::{orchestration, queue, server};
+use crate::{library, server};
 
 /// Kinds of sharing that every fault claims, those of its target except `group-commit`.
 const SHARINGS: [&str; 5] = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
@@ -19,16 +19,12 @@ pub fn describe(protocol: u32) -> Description {
         interface,
         dialect: litelab_protocol::Dialect::Sqlite,
     };
+    let build = build();
     let scripted = ["scripted", "noop"]
         .into_iter()
         .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
     let faults = Fault::ALL.iter().map(|(fault, name)| match server::is(*fault) {
-        false => {
-            let interface = fault
-                .interface()
-                .map(|name| if name == "queue" { queue::interface() } else { orchestration::interface() });
-            driver(name, Some(build()), fault.executors(), interface)
-        }
+        false => driver(name, build.clone(), fault.executors(), fault.interface().map(library::interface)),
         // The capabilities of the target of server faults.
         true => DriverDescription {
             sharings: vec!["own-connection".into(), "pool".into()],
@@ -45,14 +41,11 @@ pub fn describe(protocol: u32) -> Description {
     }
 }
 
-/// Build of this runner's SQLite, which may differ from the target's.
-fn build() -> SqliteBuild {
-    let ask = || -> rusqlite::Result<SqliteBuild> {
-        let connection = rusqlite::Connection::open_in_memory()?;
-        let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0))?;
-        let mut options = connection.prepare("PRAGMA compile_options")?;
-        let compile_options = options.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        Ok(SqliteBuild { version: rusqlite::version().into(), source_id, compile_options })
-    };
-    ask().unwrap_or(SqliteBuild { version: String::new(), source_id: String::new(), compile_options: Vec::new() })
+/// Build of this runner's SQLite, which may differ from the target's; `None` if it does not open.
+fn build() -> Option<SqliteBuild> {
+    let connection = rusqlite::Connection::open_in_memory().ok()?;
+    let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0)).ok()?;
+    let mut options = connection.prepare("PRAGMA compile_options").ok()?;
+    let compile_options = options.query_map([], |row| row.get(0)).ok()?.collect::<rusqlite::Result<_>>().ok()?;
+    Some(SqliteBuild { version: rusqlite::version().into(), source_id, compile_options })
 }

@@ -2,17 +2,17 @@
 //! test the core and the conformance suite.
 //!
 //! The drivers `scripted` and `noop` run in virtual time and do not touch the trial's databases: [`script`] parses
-//! their input, [`simulate`] plays it. Every other driver is a [`fault`]: an honest runner does the work (`rusqlite`,
-//! or the program in `LITELAB_MOCK_TARGET`), and [`proxy`] falsifies the messages between it and the core.
+//! their input, [`simulate`] plays it. Every other driver is a [`fault`]: an honest runner does the work, and [`proxy`]
+//! falsifies the messages between it and the core.
 //!
 //! `--protocol=N` before the verb makes `describe` claim another version of the protocol.
 
 mod describe;
 mod fault;
 mod histogram;
-mod orchestration;
+mod honest;
+mod library;
 mod proxy;
-mod queue;
 mod script;
 mod scripted;
 mod server;

@@ -1,16 +1,14 @@
 //! Runs a fault: starts an honest runner as a child process and falsifies its messages.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
 
 use litelab_protocol::{Database, Failed, Message, Trial};
 use rusqlite::Connection;
 
 use crate::fault::{Fault, is_after_go};
-use crate::{orchestration, queue, say, server};
-
-const GO: &[u8] = b"{\"type\":\"go\"}\n";
+use crate::honest::{self, GO, start};
+use crate::{library, say, server};
 
 /// Passes the trial to the honest runner, and its messages to the core.
 pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
@@ -21,27 +19,14 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
         return Err(format!("executor {} is not supported by {}", asked.executor, asked.driver));
     }
     let mut trial = asked.clone();
-    let (target, driver) = if server::is(fault) { (server::target(), server::DRIVER) } else { (target(), "rusqlite") };
+    let (target, driver) =
+        if server::is(fault) { (honest::server_target(), server::DRIVER) } else { (honest::target(), "rusqlite") };
     trial.driver = driver.into();
     fault.falsify_trial(&mut trial);
-    match fault.interface() {
-        Some("queue") => queue::translate(fault, &mut trial)?,
-        Some(_) => orchestration::translate(fault, &mut trial)?,
-        None => {}
+    if let Some(interface) = fault.interface() {
+        library::translate(fault, interface, &mut trial)?;
     }
-    let mut child = Command::new(&target)
-        .arg("run")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{}: {e}; build the honest runner first", target.display()))?;
-    let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("the honest runner has no pipes".into());
-    };
-    let mut text = serde_json::to_vec(&trial).map_err(|e| e.to_string())?;
-    text.push(b'\n');
-    // The death of the child is detected below.
-    let _sent = to.write_all(&text);
+    let (mut child, mut to, from) = start(&target, &trial)?;
     if fault == Fault::StartsEarly {
         let _sent = to.write_all(GO);
     }
@@ -60,7 +45,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
         }
     });
     let mut started = Vec::new();
-    for line in BufReader::new(from).lines() {
+    for line in from.lines() {
         let line = line.map_err(|e| e.to_string())?;
         let line: Message = serde_json::from_str(&line).map_err(|e| format!("the honest runner said {line}: {e}"))?;
         if is_after_go(&line) {
@@ -154,12 +139,4 @@ fn lose_row(trial: &Trial) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Path of the honest runner: `LITELAB_MOCK_TARGET`, or the program of the runner `rusqlite` in the same folder.
-fn target() -> PathBuf {
-    if let Some(path) = std::env::var_os("LITELAB_MOCK_TARGET") {
-        return path.into();
-    }
-    std::env::current_exe().unwrap_or_default().with_file_name("litelab-runner-rusqlite")
 }

@@ -4,8 +4,8 @@
 //! `LITELAB_MOCK_SCRIPT` names. The option is part of the trial, so that a plan can contain its script.
 //!
 //! ```json
-//! { "service_ns": { "insert": [[100000, 4999], 1000000000, { "ns": 2000, "empty": true }], "*": [1000] },
-//!   "lateness_ns": [0, 500], "rows": 1, "pause_ms": 0 }
+//! { "service_ns": { "insert": [[100000, 4999], 1000000000, { "ns": 2000, "failed": "SQLITE_BUSY" }], "*": [1000] },
+//!   "pause_ms": 0 }
 //! ```
 
 use std::collections::BTreeMap;
@@ -17,36 +17,19 @@ use serde::Deserialize;
 const UNSCRIPTED_NS: u64 = 1_000_000;
 
 /// A script.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
     /// Service times by transaction, `*` for all others, in the order of starts; the list repeats. Each role and
     /// database has its own position in the list.
     pub service_ns: BTreeMap<String, Vec<Entry>>,
-    /// Delays of the host probe's timer, repeated likewise.
-    pub lateness_ns: Vec<u64>,
     /// Whether all workers wait for one server, which serves them in the order of their starts. A service time then
     /// includes the wait.
     pub one_at_a_time: bool,
     /// Workers whose transactions bypass the server and take a fixed time.
     pub starved: Vec<Starved>,
-    /// Rows of each committed transaction.
-    pub rows: u64,
     /// Real milliseconds between `go` and the first tick; the rest takes no real time.
     pub pause_ms: u64,
-}
-
-impl Default for Script {
-    fn default() -> Self {
-        Self {
-            service_ns: BTreeMap::new(),
-            lateness_ns: vec![0],
-            one_at_a_time: false,
-            starved: Vec::new(),
-            rows: 1,
-            pause_ms: 0,
-        }
-    }
 }
 
 /// A worker and the duration of its transactions.
@@ -67,30 +50,18 @@ pub enum Entry {
     Once(u64),
     /// Commits: nanoseconds, and the number of repetitions.
     Times(u64, u64),
-    /// An entry with any ending.
+    /// A failure.
     Ending(Ending),
 }
 
-/// A duration and an ending.
+/// The end of one transaction.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ending {
     /// Duration in nanoseconds.
     pub ns: u64,
-    /// Number of repetitions.
-    #[serde(default = "once")]
-    pub times: u64,
-    /// Whether the transaction ends empty, without a required row.
-    #[serde(default)]
-    pub empty: bool,
-    /// Error that no retry cures.
+    /// Error that no retry cures; `None` for a commit.
     pub failed: Option<String>,
-    /// Error that a retry cures.
-    pub cured: Option<String>,
-}
-
-fn once() -> u64 {
-    1
 }
 
 impl Script {
@@ -112,16 +83,15 @@ impl Script {
         let entries = self.service_ns.get(transaction).or_else(|| self.service_ns.get("*"));
         let mut list = Vec::new();
         for entry in entries.into_iter().flatten() {
-            let plain = |ns, times| Ending { ns, times, empty: false, failed: None, cured: None };
-            let ending = match entry {
-                Entry::Once(ns) => plain(*ns, 1),
-                Entry::Times(ns, times) => plain(*ns, *times),
-                Entry::Ending(ending) => ending.clone(),
+            let (times, ending) = match entry {
+                Entry::Once(ns) => (1, Ending { ns: *ns, failed: None }),
+                Entry::Times(ns, times) => (*times, Ending { ns: *ns, failed: None }),
+                Entry::Ending(ending) => (1, ending.clone()),
             };
-            list.extend((0..ending.times).map(|_| ending.clone()));
+            list.extend((0..times).map(|_| ending.clone()));
         }
         if list.is_empty() {
-            list.push(Ending { ns: UNSCRIPTED_NS, times: 1, empty: false, failed: None, cured: None });
+            list.push(Ending { ns: UNSCRIPTED_NS, failed: None });
         }
         list
     }

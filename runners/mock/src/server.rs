@@ -1,12 +1,11 @@
 //! Faults of drivers of database servers. The honest runner is `go`, whose driver `postgres` does the work.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, Write};
 
 use litelab_protocol::{Begin, Fetch, Message, Role, Statement, Step, Transaction, Trial, Until, Work};
 
 use crate::fault::Fault;
+use crate::honest::{GO, server_target, start};
 
 /// Driver that does the work.
 pub const DRIVER: &str = "postgres";
@@ -64,18 +63,9 @@ fn statement(sql: String) -> Statement {
 }
 
 fn run(trial: &Trial) -> Result<(), String> {
-    let mut child = Command::new(target())
-        .arg("run")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{}: {e}", target().display()))?;
-    let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("the honest runner has no pipes".into());
-    };
-    let text = serde_json::to_string(trial).map_err(|e| e.to_string())?;
-    let _sent = writeln!(to, "{text}\n{{\"type\":\"go\"}}");
-    let lines = BufReader::new(from).lines().map_while(Result::ok);
+    let (mut child, mut to, from) = start(&server_target(), trial)?;
+    let _sent = to.write_all(GO);
+    let lines = from.lines().map_while(Result::ok);
     let last = lines.filter_map(|line| serde_json::from_str(&line).ok()).last();
     child.wait().map_err(|e| e.to_string())?;
     match last {
@@ -87,14 +77,4 @@ fn run(trial: &Trial) -> Result<(), String> {
 /// Whether a fault belongs to a server's driver.
 pub fn is(fault: Fault) -> bool {
     fault.name().starts_with("server")
-}
-
-/// Path of the honest runner: `LITELAB_MOCK_SERVER_TARGET`, or the program of the runner `go` in its own folder.
-pub fn target() -> PathBuf {
-    if let Some(path) = std::env::var_os("LITELAB_MOCK_SERVER_TARGET") {
-        return path.into();
-    }
-    let own = std::env::current_exe().unwrap_or_default();
-    // target/release/litelab-runner-mock
-    own.ancestors().nth(3).unwrap_or(&own).join("runners").join("go").join("litelab-runner-go")
 }

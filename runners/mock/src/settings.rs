@@ -27,10 +27,8 @@ pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
         }
     }
     let on = |database: u32| {
-        labels.iter().map({
-            let settings = settings.clone();
-            move |label| ConnectionSettings { database, label: label.clone(), settings: settings.clone() }
-        })
+        let one = |label: &String| ConnectionSettings { database, label: label.clone(), settings: settings.clone() };
+        labels.iter().map(one).collect::<Vec<_>>()
     };
     (0..trial.databases.len() as u32).flat_map(on).collect()
 }

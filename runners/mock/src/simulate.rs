@@ -30,10 +30,8 @@ struct Event {
     end: u64,
     operation: usize,
     committed: bool,
-    empty: bool,
-    errors: u64,
-    /// Errors with code `SQLITE_BUSY`.
-    busy: u64,
+    /// Code of the error with which it failed.
+    failed: Option<String>,
 }
 
 struct Worker {
@@ -140,11 +138,11 @@ impl<'a> Stage<'a> {
         self.leave_unserved();
         self.count_windows();
         let ticks = self.ticks(elapsed_ns);
-        let timers = self.timers(elapsed_ns);
         let workers = self.workers.into_iter().map(|w| w.result);
+        // No timer of the probe is late.
         let probe = (self.trial.probe_ms > 0).then(|| {
             let mut lateness = Histogram::new();
-            timers.iter().for_each(|(_, late)| lateness.record(*late));
+            (0..elapsed_ns / (self.trial.probe_ms * MS)).for_each(|_| lateness.record(0));
             ("probe".to_owned(), lateness)
         });
         let result = TrialResult {
@@ -220,20 +218,11 @@ impl<'a> Stage<'a> {
             let at = (ms + self.trial.drain_ms) * MS;
             let response_ns = due.map(|due| at - due);
             self.operations[o].unfinished.push(Unfinished { service_ns: at - start, response_ns });
-            self.events.push(Event {
-                worker: w,
-                start,
-                end: u64::MAX,
-                operation: o,
-                committed: false,
-                empty: false,
-                errors: 0,
-                busy: 0,
-            });
+            self.events.push(Event { worker: w, start, end: u64::MAX, operation: o, committed: false, failed: None });
             (self.workers[w].ended, self.workers[w].free_at) = (true, at);
             return;
         }
-        let empty = self.count(w, o, &ending, start, due);
+        self.count(w, o, &ending, start, due);
         let think = match role.load {
             Load::Closed { think_us } => think_us * 1_000,
             Load::Open { .. } => 0,
@@ -241,31 +230,27 @@ impl<'a> Stage<'a> {
         let worker = &mut self.workers[w];
         worker.free_at = start + ending.ns + think;
         worker.number += u64::from(role.workers_in_role.max(1));
-        worker.at = if empty || at + 1 == role.steps.len() { 0 } else { at + 1 };
+        worker.at = if at + 1 == role.steps.len() { 0 } else { at + 1 };
     }
 
-    /// Counts one execution. Returns whether it ended empty.
-    fn count(&mut self, w: usize, o: usize, ending: &Ending, start: u64, due: Option<u64>) -> bool {
+    /// Counts one execution.
+    fn count(&mut self, w: usize, o: usize, ending: &Ending, start: u64, due: Option<u64>) {
         let end = start + ending.ns;
         let warm = self.trial.warmup_ms * MS;
         let operation = &mut self.operations[o];
         let worker = &mut self.workers[w].result;
-        let committed = !ending.empty && ending.failed.is_none();
-        for (code, cured) in [(&ending.failed, 0), (&ending.cured, 1)] {
-            if let Some(code) = code {
-                let count = operation.errors.entry(code.clone()).or_default();
-                count.message.get_or_insert_with(|| "scripted".into());
-                count.seen += 1;
-                count.cured += cured;
-            }
+        let committed = ending.failed.is_none();
+        if let Some(code) = &ending.failed {
+            let count = operation.errors.entry(code.clone()).or_default();
+            count.message.get_or_insert_with(|| "scripted".into());
+            count.seen += 1;
         }
         operation.committed += u64::from(committed);
-        operation.empty += u64::from(ending.empty);
-        operation.failed += u64::from(ending.failed.is_some());
+        operation.failed += u64::from(!committed);
         worker.committed += u64::from(committed);
         if committed && start >= warm {
             operation.measured += 1;
-            operation.rows += self.script.rows;
+            operation.rows += 1;
             operation.service.record(ending.ns);
             for (name, timer) in &mut operation.timers {
                 timer.record(match name.as_str() {
@@ -276,11 +261,7 @@ impl<'a> Stage<'a> {
                 });
             }
         }
-        let codes = || ending.failed.iter().chain(&ending.cured);
-        let busy = codes().filter(|code| codes::stands_for("SQLITE_BUSY", code)).count() as u64;
-        let errors = codes().count() as u64;
-        self.events.push(Event { worker: w, start, end, operation: o, committed, empty: ending.empty, errors, busy });
-        ending.empty
+        self.events.push(Event { worker: w, start, end, operation: o, committed, failed: ending.failed.clone() });
     }
 
     /// Counts the parts of all executions that are in the windows of their roles.
@@ -362,21 +343,12 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Due times of the probe's timer, and their scripted delays.
-    fn timers(&self, elapsed_ns: u64) -> Vec<(u64, u64)> {
-        let period = self.trial.probe_ms * MS;
-        let timers = elapsed_ns.checked_div(period).unwrap_or(0);
-        let list = if self.script.lateness_ns.is_empty() { &[0][..] } else { &self.script.lateness_ns };
-        list.iter().cycle().zip(1..=timers).map(|(late, nth)| (nth * period, *late)).collect()
-    }
-
     fn ticks(&mut self, elapsed_ns: u64) -> Vec<Tick> {
         self.events.sort_by_key(|e| e.end);
         let every = self.trial.tick_ms.max(1);
         let mut ticks = Vec::new();
         let mut events = self.events.iter().peekable();
         let mut t_ms = 0;
-        let mut timers = self.timers(elapsed_ns).into_iter().peekable();
         while t_ms * MS < elapsed_ns {
             t_ms = (t_ms + every).min(elapsed_ns.div_ceil(MS));
             let mut counts: BTreeMap<usize, TickCount> = BTreeMap::new();
@@ -388,13 +360,13 @@ impl<'a> Stage<'a> {
                     ..TickCount::default()
                 });
                 count.committed += u64::from(event.committed);
-                count.empty += u64::from(event.empty);
-                count.failed += u64::from(!event.committed && !event.empty);
-                count.errors += event.errors;
-                count.busy += event.busy;
+                if let Some(code) = &event.failed {
+                    count.failed += 1;
+                    count.errors += 1;
+                    count.busy += u64::from(codes::stands_for("SQLITE_BUSY", code));
+                }
             }
-            let ran = std::iter::from_fn(|| timers.next_if(|(due, late)| due + late <= t_ms * MS));
-            let lag_ns = (self.trial.probe_ms > 0).then(|| ran.map(|(_, late)| late).max().unwrap_or(0));
+            let lag_ns = (self.trial.probe_ms > 0).then_some(0);
             ticks.push(Tick { t_ms, counts: counts.into_values().collect(), lag_ns });
         }
         ticks

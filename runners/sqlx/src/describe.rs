@@ -1,4 +1,4 @@
-//! Description of the driver sqlx.
+//! Descriptions of the drivers.
 
 use litelab_harness::{About, Fault, locked_version};
 use litelab_protocol::SqliteBuild;
@@ -6,9 +6,19 @@ use sqlx::{Connection, Row, SqliteConnection};
 
 use crate::fault::fault;
 
-/// Returns the version of sqlx and the build of its SQLite.
-pub fn about() -> Result<About, Fault> {
-    let version = locked_version(include_str!("../Cargo.lock"), "sqlx").unwrap_or("unknown").into();
+/// Description of sqlx.
+pub fn sqlx() -> Result<About, Fault> {
+    about("sqlx")
+}
+
+/// Description of apalis-sqlite, which calls SQLite through sqlx.
+pub fn apalis_sqlite() -> Result<About, Fault> {
+    about("apalis-sqlite")
+}
+
+/// Version of the library and build of the SQLite inside.
+fn about(package: &str) -> Result<About, Fault> {
+    let version = locked_version(include_str!("../Cargo.lock"), package).unwrap_or("unknown").into();
     Ok(About { version, sqlite: Some(litelab_harness::waiting()?.block_on(build()).map_err(fault)?) })
 }
 

@@ -3,14 +3,15 @@
 use litelab_engine::runner::{Absent, Runner};
 use litelab_protocol::{Description, DriverDescription, Sharing};
 
-use super::{ensure, orchestration, queue};
+use super::{orchestration, queue};
+use crate::error::{At, Result, ensure};
 
 /// Name of the check.
 pub const NAME: &str = "describes-itself";
 
 /// Compares the runner's description with its manifest. Returns the description, the missing optional drivers, and a
 /// summary.
-pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String), String> {
+pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String)> {
     // `look` parses strictly: unknown or missing fields, or another protocol version, are errors.
     let (description, mut absent) = runner.look().map_err(|e| e.to_string())?;
     let manifest = &runner.manifest;
@@ -27,14 +28,14 @@ pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String), S
         let name = &driver.name;
         ensure!(manifest.drivers.contains(name), "it has a driver `{name}` that runner.toml does not list");
         ensure!(description.drivers[..i].iter().all(|d| d.name != *name), "it has two drivers `{name}`");
-        of_driver(driver).map_err(|e| format!("driver `{name}`: {e}"))?;
+        of_driver(driver).at(format_args!("driver `{name}`"))?;
     }
     ensure!(description.drivers.iter().any(|d| d.name == "noop"), "it has no driver `noop`");
     let seen = format!("{} {}, {} drivers", description.language, description.runtime, description.drivers.len());
     Ok((description, absent, seen))
 }
 
-fn of_driver(driver: &DriverDescription) -> Result<(), String> {
+fn of_driver(driver: &DriverDescription) -> Result {
     ensure!(!driver.version.is_empty(), "it has no version");
     ensure!(!driver.sharings.is_empty() && !driver.executors.is_empty(), "it has no sharing or no executor");
     for kind in &driver.sharings {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use litelab_protocol::{Begin, Dialect, Fetch, Statement, Transaction};
+use litelab_protocol::{Begin, Dialect, Fetch, Statement};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped, timely, tries};
+use super::{Found, passed};
 use crate::conversation::Heard;
 use crate::dialect::{by, not_unique};
 use crate::draft::{Draft, count, query, statement, transaction};
+use crate::error::{Result, ensure, timely, tries};
 use crate::subject::Subject;
 
 /// Tables with constraints and one row to collide with; on servers also a trigger that raises an error without a name.
@@ -71,13 +72,10 @@ pub fn stale(dialect: Dialect) -> Option<&'static str> {
 }
 
 pub fn names(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     let dialect = subject.dialect();
     let violations = violations(dialect);
-    let path = subject.database("errors.db", &schema(dialect))?;
-    let mut draft = Draft::new(subject).on(&path);
+    let database = subject.database(&schema(dialect))?;
+    let mut draft = Draft::new(subject).on(&*database);
     if dialect == Dialect::Sqlite {
         draft = draft.setting("foreign_keys", "ON");
     }
@@ -105,9 +103,9 @@ pub fn names(subject: &Subject<'_>) -> Found {
     // Three races are possible: the suite holds the write lock when the reader upgrades, which then fails with
     // SQLITE_BUSY; the suite does not write during the reader's pause; or the reader reads after the suite's last
     // write.
-    tries(|tried| {
-        let Heard { result, .. } = snapshot(subject, &format!("snapshot-{tried}.db"), 1, &[])?;
-        let seen: Vec<&str> = result.operations[0].errors.keys().map(String::as_str).collect();
+    tries(|_| {
+        let heard = snapshot(subject, snapshot_draft(subject), 150, 400)?;
+        let seen: Vec<&str> = heard.first().errors.keys().map(String::as_str).collect();
         let what = format!("a read that became a write too late is {stale}");
         timely!(!seen.is_empty() && seen != ["SQLITE_BUSY"], "{what}, and it saw {seen:?}");
         ensure!(seen == [stale], "{what}, and it saw {seen:?}");
@@ -116,26 +114,25 @@ pub fn names(subject: &Subject<'_>) -> Found {
     passed(format!("{} errors, {stale}", violations.len()))
 }
 
-/// Reads, pauses, and writes. The suite writes during the pause, so that the snapshot is stale.
-fn upgrade() -> Transaction {
-    let read = Statement { hold_us: 150_000, ..query("SELECT count(*) FROM counter", &[], Fetch::All) };
-    transaction("upgrade", Begin::Deferred, vec![], vec![read, statement("UPDATE counter SET n = n + 1", &[])])
+/// A trial under an isolation level that refuses a write by a stale snapshot.
+pub fn snapshot_draft(subject: &Subject<'_>) -> Draft {
+    match subject.dialect() {
+        Dialect::Postgres => Draft::new(subject).setting("default_transaction_isolation", "'repeatable read'"),
+        _ => Draft::new(subject),
+    }
 }
 
-/// Runs one such transaction with `attempts` attempts, in a database of this name.
-pub fn snapshot(subject: &Subject<'_>, name: &str, attempts: u32, on: &[&str]) -> Result<Heard, String> {
-    let place = subject.database(name, "CREATE TABLE counter(n INTEGER); INSERT INTO counter VALUES (0)")?;
-    let mut draft = Draft::new(subject).on(&place).transaction(upgrade());
-    if subject.dialect() == Dialect::Postgres {
-        draft = draft.setting("default_transaction_isolation", "'repeatable read'");
-    }
-    let mut trial = draft.role("w", 1, &["upgrade"], count(1)).build();
-    trial.retry.attempts = attempts;
-    trial.retry.on = on.iter().map(|c| (*c).to_owned()).collect();
+/// Adds a transaction that reads, pauses for `hold_ms`, and writes. The suite writes for `meddle_ms`, from `go` on, so
+/// that the snapshot is stale. A longer time makes that more certain, and retries still end: only an attempt whose pause
+/// falls into this time can fail.
+pub fn snapshot(subject: &Subject<'_>, draft: Draft, hold_ms: u64, meddle_ms: u64) -> Result<Heard> {
+    const WRITE: &str = "UPDATE counter SET n = n + 1";
+    let database = subject.database("CREATE TABLE counter(n INTEGER); INSERT INTO counter VALUES (0)")?;
+    let read = Statement { hold_us: hold_ms * 1_000, ..query("SELECT count(*) FROM counter", &[], Fetch::All) };
+    let upgrade = transaction("upgrade", Begin::Deferred, vec![], vec![read, statement(WRITE, &[])]);
+    let trial = draft.on(&*database).transaction(upgrade).only(1, count(1));
     let mut started = subject.start(&trial)?;
     started.go();
-    // A longer time makes a stale snapshot more certain, and the retries still end: only an attempt whose pause falls
-    // into this time can fail.
-    place.meddle("UPDATE counter SET n = n + 1", Duration::from_millis(400))?;
+    database.meddle(WRITE, Duration::from_millis(meddle_ms))?;
     subject.finish(&trial, started)
 }

@@ -1,10 +1,12 @@
 //! Rows that are fetched, and rows that are read.
 
+use litelab_protocol::draw::{Drawer, Value};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Begin, Dialect, Fetch, Statement, Transaction, Work};
+use litelab_protocol::{Begin, Dialect, Fetch, Param, Source, Statement, Transaction, Work};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped, timely, tries};
+use super::{Found, passed};
 use crate::draft::{Draft, count, query, transaction};
+use crate::error::{ensure, timely};
 use crate::subject::Subject;
 
 const ROWS: u64 = 12;
@@ -19,18 +21,15 @@ fn series(subject: &Subject<'_>, rows: u64) -> String {
 }
 
 pub fn fetch(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     for (fetch, rows) in [(Fetch::None, ROWS), (Fetch::First, 1), (Fetch::All, ROWS), (Fetch::Buffer, ROWS)] {
         // Rows are read or not, and timed or not.
         for (work, timed_rows) in [(Work::None, true), (Work::Read, false), (Work::Read, true)] {
-            let path = subject.database(&format!("fetch-{fetch:?}-{work:?}-{timed_rows}.db"), "")?;
+            let database = subject.database("")?;
             let statement = Statement { work, ..query(&series(subject, ROWS), &[], fetch) };
             let read = Transaction { timed_rows, ..transaction("read", Begin::None, vec![], vec![statement]) };
-            let trial = Draft::new(subject).on(&path).transaction(read).role("r", 1, &["read"], count(TIMES)).build();
-            let result = subject.run(&trial)?.result;
-            let operation = &result.operations[0];
+            let trial = Draft::new(subject).on(&*database).transaction(read).only(1, count(TIMES));
+            let heard = subject.run(&trial)?;
+            let operation = heard.first();
             let wanted = rows * TIMES;
             ensure!(
                 operation.rows == wanted,
@@ -54,66 +53,44 @@ pub fn fetch(subject: &Subject<'_>) -> Found {
             }
         }
     }
-    if subject.dialect() != Dialect::Sqlite {
-        // A server sends the complete result even if the client does not read it.
-        return passed("none, first, all, buffer; timed and not");
-    }
-    tries(|tried| {
-        let path = subject.database(&format!("first-{tried}.db"), "")?;
+    // A server sends the complete result even if the client does not read it.
+    if subject.dialect() == Dialect::Sqlite {
+        let database = subject.database("")?;
         let first = query(&series(subject, MANY), &[], Fetch::First);
-        let trial = Draft::new(subject)
-            .on(&path)
-            .transaction(transaction("first", Begin::None, vec![], vec![first]))
-            .role("r", 1, &["first"], count(1))
-            .build();
-        let took = subject.run(&trial)?.result.operations[0].service.max().unwrap_or_default();
+        let first = transaction("first", Begin::None, vec![], vec![first]);
+        let heard = subject.run(&Draft::new(subject).on(&*database).transaction(first).only(1, count(1)))?;
+        let took = heard.first().service.max().unwrap_or_default();
         let ms = took as f64 / 1e6;
         timely!(took < AT_ONCE, "the first of {MANY} rows took {ms:.0} ms: the others were stepped over");
-        Ok(())
-    })?;
+    }
     passed("none, first, all, buffer; timed and not")
 }
 
 /// Two of eight rows are wrong: one in its value, one in its hash.
 pub fn verify(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
-    let path = subject.database("verify.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, rand TEXT, hash TEXT)")?;
-    {
-        use litelab_protocol::draw::{Drawer, Value};
-        use litelab_protocol::{Param, Source};
-        let params = [
-            Param { name: "rand".into(), source: Source::Hex { bytes: 8 } },
-            Param { name: "hash".into(), source: Source::Sha256Of { param: 0 } },
-        ];
-        let drawer = Drawer::new(5, "t", &params, 0);
-        let mut rows = Vec::new();
-        for id in 0..8 {
-            let (value, hash) = (drawer.draw(0, id), drawer.draw(1, id));
-            let wrong = |v: Value| match v {
-                Value::Text(t) => Value::Text(t.chars().map(|c| if c == '0' { '1' } else { '0' }).collect()),
-                other => other,
-            };
-            let (value, hash) = match id {
-                3 => (value, wrong(hash)),
-                6 => (wrong(value), hash),
-                _ => (value, hash),
-            };
-            rows.push(vec![Value::Integer(id as i64), value, hash]);
-        }
-        path.insert("t", rows)?;
-    }
+    let database = subject.database("CREATE TABLE t(id INTEGER PRIMARY KEY, rand TEXT, hash TEXT)")?;
+    let params = [
+        Param { name: "rand".into(), source: Source::Hex { bytes: 8 } },
+        Param { name: "hash".into(), source: Source::Sha256Of { param: 0 } },
+    ];
+    let drawer = Drawer::new(5, "t", &params, 0);
+    let wrong = |value: Value| match value {
+        Value::Text(t) => Value::Text(t.chars().map(|c| if c == '0' { '1' } else { '0' }).collect()),
+        other => other,
+    };
+    let row = |id| {
+        let (value, hash) = (drawer.draw(0, id), drawer.draw(1, id));
+        let value = if id == 6 { wrong(value) } else { value };
+        let hash = if id == 3 { wrong(hash) } else { hash };
+        vec![Value::Integer(id as i64), value, hash]
+    };
+    database.insert("t", (0..8).map(row).collect())?;
     for fetch in [Fetch::All, Fetch::Buffer, Fetch::First] {
         let work = Work::Verify { value: "rand".into(), hash: "hash".into() };
         let statement = Statement { work, ..query("SELECT id, hash, rand FROM t ORDER BY id DESC", &[], fetch) };
-        let trial = Draft::new(subject)
-            .on(&path)
-            .transaction(transaction("check", Begin::None, vec![], vec![statement]))
-            .role("r", 1, &["check"], count(TIMES))
-            .build();
-        let result = subject.run(&trial)?.result;
-        let operation = &result.operations[0];
+        let check = transaction("check", Begin::None, vec![], vec![statement]);
+        let heard = subject.run(&Draft::new(subject).on(&*database).transaction(check).only(1, count(TIMES)))?;
+        let operation = heard.first();
         let wanted = if fetch == Fetch::First { (TIMES, 0) } else { (8 * TIMES, 2 * TIMES) };
         let found = (operation.counter("verified"), operation.counter("mismatches"));
         ensure!(found == wanted, "fetch {fetch:?}: checked and wrong are {wanted:?} rows, and it counts {found:?}");

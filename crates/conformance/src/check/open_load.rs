@@ -2,18 +2,19 @@
 
 use litelab_protocol::generator::{Stream, unit};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Arrivals, Load, Operation, Trial, Until};
+use litelab_protocol::{Arrivals, Executor, Load, Operation, Trial, Until};
 
-use super::{Found, Wrong, ensure, passed, sharing, timely, tries};
+use super::{Found, passed, sharing};
 use crate::draft::{Draft, TABLE, insert, slow_insert};
+use crate::error::{Result, ensure, timely, tries};
 use crate::subject::Subject;
 
 fn open(trial: &mut Trial, rate: f64, arrivals: Arrivals) {
     trial.roles[0].load = Load::Open { rate, arrivals };
 }
 
-fn part<'a>(operation: &'a Operation, name: &str) -> Result<&'a Histogram, String> {
-    operation.timers.get(name).ok_or_else(|| format!("an open load has no `{name}` histogram"))
+fn part<'a>(operation: &'a Operation, name: &str) -> Result<&'a Histogram> {
+    operation.timers.get(name).ok_or_else(|| format!("an open load has no `{name}` histogram").into())
 }
 
 /// Duration of an open load, in milliseconds.
@@ -24,7 +25,7 @@ const MS: u64 = 200;
 pub fn arrivals(subject: &Subject<'_>) -> Found {
     let mut seen = Vec::new();
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-        let found = tries(|tried| of_schedule(subject, arrivals, tried))?;
+        let found = tries(|_| of_schedule(subject, arrivals))?;
         seen.push(format!("{found} {arrivals:?}"));
     }
     of_two_databases(subject)?;
@@ -32,20 +33,16 @@ pub fn arrivals(subject: &Subject<'_>) -> Found {
 }
 
 /// Returns the number of arrivals.
-fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<u64, Wrong> {
+fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals) -> Result<u64> {
     const RATE: f64 = 300.0;
-    let path = subject.database(&format!("open-{arrivals:?}-{tried}.db"), TABLE)?;
-    let draft = Draft::new(subject).on(&path).transaction(insert());
-    let mut trial = draft.role("w", 2, &["insert"], Until::Time { ms: MS }).build();
+    let database = subject.database(TABLE)?;
     // Processes do not share a schedule: each gets its part of the rate and the same stream, so that only the count of
     // a single worker can be computed here.
-    if trial.executor == litelab_protocol::Executor::Processes {
-        (trial.roles[0].workers, trial.roles[0].workers_in_role) = (1, 1);
-        trial.roles[0].steps[0].stride = 1;
-    }
+    let workers = if subject.executor == Executor::Processes { 1 } else { 2 };
+    let mut trial = Draft::new(subject).on(&*database).transaction(insert()).only(workers, Until::Time { ms: MS });
     open(&mut trial, RATE, arrivals);
-    let result = subject.run(&trial)?.result;
-    let operation = &result.operations[0];
+    let heard = subject.run(&trial)?;
+    let operation = heard.first();
     let due = due(&trial, arrivals, RATE, MS as f64 / 1e3);
     let found = operation.committed
         + operation.empty
@@ -55,7 +52,7 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
     // An arrival exactly at `go` or at the very end may be counted or not.
     ensure!(found.abs_diff(due) <= 1, "{arrivals:?}: {due} arrivals are due in {MS} ms, and it knows of {found}");
     if subject.has_database() {
-        sharing::of_workers(&trial, &result, &path, 0)?;
+        sharing::of_workers(&trial, &heard.result, &*database, 0)?;
     }
     // On a very busy machine possibly no transaction began in time, and none was timed.
     let (service, response) = (operation.service.mean(), part(operation, "response")?.mean());
@@ -74,18 +71,15 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals, tried: u32) -> Result<
 }
 
 /// The rate is that of the role: a second database adds workers, not arrivals.
-fn of_two_databases(subject: &Subject<'_>) -> Result<(), String> {
+fn of_two_databases(subject: &Subject<'_>) -> Result {
     const MS: u64 = 100;
     const RATE: f64 = 200.0;
-    let mut draft = Draft::new(subject).transaction(insert());
-    let places = [subject.database("open-a.db", TABLE)?, subject.database("open-b.db", TABLE)?];
-    for place in &places {
-        draft = draft.on(place);
-    }
-    let mut trial = draft.role("w", 1, &["insert"], Until::Time { ms: MS }).build();
+    let databases = [subject.database(TABLE)?, subject.database(TABLE)?];
+    let draft = Draft::new(subject).on(&*databases[0]).on(&*databases[1]);
+    let mut trial = draft.transaction(insert()).only(1, Until::Time { ms: MS });
     open(&mut trial, RATE, Arrivals::Constant);
-    let result = subject.run(&trial)?.result;
-    let operation = &result.operations[0];
+    let heard = subject.run(&trial)?;
+    let operation = heard.first();
     let (due, found) = (MS as f64 / 1e3 * RATE, operation.committed + operation.failed + operation.unserved);
     ensure!(found.abs_diff(due as u64) <= 1, "on two databases {due} arrivals are due in all, and it knows of {found}");
     Ok(())
@@ -110,17 +104,12 @@ fn due(trial: &Trial, arrivals: Arrivals, rate: f64, seconds: f64) -> u64 {
 
 /// Twice as many arrivals as one worker can serve.
 pub fn late_starts(subject: &Subject<'_>) -> Found {
-    tries(|tried| overload(subject, tried)).and_then(passed)
-}
-
-fn overload(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
-    const MS: u64 = 250;
-    let path = subject.database(&format!("late-{tried}.db"), TABLE)?;
-    let draft = Draft::new(subject).on(&path).transaction(slow_insert(5_000));
-    let mut trial = draft.role("w", 1, &["insert"], Until::Time { ms: MS }).build();
+    let database = subject.database(TABLE)?;
+    let draft = Draft::new(subject).on(&*database).transaction(slow_insert(5_000));
+    let mut trial = draft.only(1, Until::Time { ms: 250 });
     open(&mut trial, 400.0, Arrivals::Constant);
-    let result = subject.run(&trial)?.result;
-    let operation = &result.operations[0];
+    let heard = subject.run(&trial)?;
+    let operation = heard.first();
     let (committed, unserved) = (operation.committed, operation.unserved);
     ensure!(
         (committed + unserved).abs_diff(100) <= 1,
@@ -136,5 +125,5 @@ fn overload(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         response.is_some_and(|r| r as f64 > 0.95 * lag as f64 && r > service),
         "its longest response is {response:?} ns, with a lag of {lag}: it does not count from the schedule"
     );
-    Ok(format!("{committed} served, {unserved} not, up to {:.0} ms late", lag as f64 / 1e6))
+    passed(format!("{committed} served, {unserved} not, up to {:.0} ms late", lag as f64 / 1e6))
 }

@@ -2,21 +2,17 @@
 
 use litelab_protocol::{Load, Until};
 
-use super::{Found, Wrong, ensure, passed, timely, tries};
+use super::{Found, passed};
 use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, insert, slow_insert};
+use crate::error::{Result, ensure, timely};
 use crate::subject::Subject;
 
 /// A trial that is nearly idle for a third of a second must still send ticks: the engine detects a hung runner by the
 /// absence of output.
 pub fn ticks(subject: &Subject<'_>) -> Found {
-    tries(|tried| ticks_of(subject, tried)).and_then(passed)
-}
-
-fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
-    let path = subject.database(&format!("ticks-{tried}.db"), TABLE)?;
-    let mut trial =
-        Draft::new(subject).on(&path).transaction(slow_insert(0)).role("w", 1, &["insert"], count(3)).build();
+    let database = subject.database(TABLE)?;
+    let mut trial = Draft::new(subject).on(&*database).transaction(slow_insert(0)).only(1, count(3));
     trial.roles[0].load = Load::Closed { think_us: 150_000 };
     trial.tick_ms = 20;
     let heard = subject.run(&trial)?;
@@ -39,16 +35,15 @@ fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         ensure!(tick.t_ms <= outside + 1, "a tick says {} ms, and was heard {outside} ms after go", tick.t_ms);
         last = tick.t_ms;
     }
-    Ok(format!("{} ticks in {:.0} ms", heard.ticks.len(), heard.took.as_secs_f64() * 1e3))
+    passed(format!("{} ticks in {:.0} ms", heard.ticks.len(), heard.took.as_secs_f64() * 1e3))
 }
 
 /// A trial of 150 ms with a probe of this period.
-fn probed(subject: &Subject<'_>, name: &str, probe_ms: u32) -> Result<Heard, String> {
-    let path = subject.database(name, TABLE)?;
-    let mut trial =
-        Draft::new(subject).on(&path).transaction(insert()).role("w", 1, &["insert"], Until::Time { ms: 150 }).build();
+fn probed(subject: &Subject<'_>, probe_ms: u64) -> Result<Heard> {
+    let database = subject.database(TABLE)?;
+    let mut trial = Draft::new(subject).on(&*database).transaction(insert()).only(1, Until::Time { ms: 150 });
     trial.roles[0].load = Load::Closed { think_us: 1_000 };
-    trial.probe_ms = probe_ms.into();
+    trial.probe_ms = probe_ms;
     subject.run(&trial)
 }
 
@@ -58,16 +53,7 @@ fn lags(heard: &Heard) -> usize {
 }
 
 pub fn probe(subject: &Subject<'_>) -> Found {
-    let timers = tries(|tried| timers(subject, tried))?;
-    let off = probed(subject, "no-probe.db", 0)?;
-    ensure!(lags(&off) == 0, "no probe was asked for, and ticks tell how late its timers ran");
-    ensure!(!off.result.timers.contains_key("probe"), "no probe was asked for, and there is one");
-    passed(format!("{timers} timers in 150 ms"))
-}
-
-/// Returns the number of timers.
-fn timers(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
-    let heard = probed(subject, &format!("probe-{tried}.db"), 10)?;
+    let heard = probed(subject, 10)?;
     let (told, ticks, result) = (lags(&heard), heard.ticks.len(), heard.result);
     let Some(probe) = result.timers.get("probe") else {
         return Err("a probe every 10 ms was asked for, and there is none".into());
@@ -79,5 +65,8 @@ fn timers(subject: &Subject<'_>, tried: u32) -> Result<u64, Wrong> {
     timely!((5..=most).contains(&timers), "a timer every 10 ms for 150 ms, and {timers} are recorded");
     let busy = result.gauges.get("utilization");
     ensure!(busy.is_none_or(|share| (0.0..=1.0).contains(share)), "its utilization is {busy:?}");
-    Ok(timers)
+    let off = probed(subject, 0)?;
+    ensure!(lags(&off) == 0, "no probe was asked for, and ticks tell how late its timers ran");
+    ensure!(!off.result.timers.contains_key("probe"), "no probe was asked for, and there is one");
+    passed(format!("{timers} timers in 150 ms"))
 }

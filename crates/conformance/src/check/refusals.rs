@@ -1,21 +1,21 @@
 //! Invalid trials: each must end with `failed` and exit code 1, with a reason.
 
-use litelab_protocol::{Database, Dialect, Executor, Trial};
-
 use std::net::TcpListener;
 
-use litelab_protocol::codes::CONNECTION_REFUSED;
+use litelab_protocol::codes::{CONNECTION_REFUSED, stands_for};
+use litelab_protocol::{Database, Dialect, Executor, Trial};
 
-use super::{Found, ensure, passed};
+use super::{Found, passed};
 use crate::dialect::by;
 use crate::draft::{Draft, TABLE, count, insert};
+use crate::error::{At, Result, ensure};
 use crate::proxy::elsewhere;
 use crate::server::Url;
 use crate::subject::Subject;
 
 pub fn refusals(subject: &Subject<'_>) -> Found {
-    let path = subject.database("refusals.db", TABLE)?;
-    let good = || Draft::new(subject).on(&path).transaction(insert()).role("r", 1, &["insert"], count(1)).build();
+    let database = subject.database(TABLE)?;
+    let good = || Draft::new(subject).on(&*database).transaction(insert()).only(1, count(1));
     let mut cases: Vec<(&str, Trial, Option<&str>)> = Vec::new();
     let mut case = |what, code, change: &dyn Fn(&mut Trial)| {
         let mut trial = good();
@@ -60,21 +60,21 @@ pub fn refusals(subject: &Subject<'_>) -> Found {
         }
     }
     for (what, trial, code) in &cases {
-        let failed = subject.refusal(trial).map_err(|e| format!("{what}: {e}"))?;
+        let failed = subject.refusal(trial).at(what)?;
         if let Some(primary) = code {
             let said = failed.code.as_deref().unwrap_or("none");
-            ensure!(litelab_protocol::codes::stands_for(primary, said), "{what}: its code is {said}, not {primary}");
+            ensure!(stands_for(primary, said), "{what}: its code is {said}, not {primary}");
         }
     }
     passed(format!("{} of {}", cases.len(), cases.len()))
 }
 
 /// Databases that do not exist or cannot be reached.
-fn unreachable(dialect: Dialect, url: &str) -> Result<Vec<(&'static str, &'static str, Database)>, String> {
+fn unreachable(dialect: Dialect, url: &str) -> Result<Vec<(&'static str, &'static str, Database)>> {
     let at = |url: &str, schema: &str| Database::Server { url: url.into(), schema: schema.into() };
     // A port that was free a moment ago, and that the system does not assign again so soon.
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(|e| e.to_string())?;
-    let parsed = Url::parse(url).map_err(|e| e.to_string())?;
+    let free = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let parsed = Url::parse(url)?;
     let mut cases = vec![
         ("a port where nobody listens", CONNECTION_REFUSED, at(&elsewhere(url, free), "s")),
         (

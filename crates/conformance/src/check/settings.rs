@@ -3,9 +3,9 @@
 use litelab_model::{Scalar, pragma};
 use litelab_protocol::{Begin, ConnectionSettings, Dialect, Sharing, Source, Trial, Value};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped};
-use crate::dialect::usual;
-use crate::draft::{self, Draft, TABLE, count, insert, read, statement, transaction};
+use super::{Found, passed};
+use crate::draft::{Draft, TABLE, count, insert, read, statement, transaction};
+use crate::error::{At, Result, ensure};
 use crate::subject::Subject;
 
 /// Profiles that differ as much as possible, of values that are no build's default.
@@ -64,71 +64,60 @@ const MYSQL: &[&[(&str, &str, &str)]] = &[
     ],
 ];
 
-/// A profile for a server: name, value in SQL, and the text that the server prints.
-type Told<'a> = Vec<(&'a str, &'a str, &'a str)>;
-
 /// The profiles of a dialect. For SQLite the printed text is empty, because a report may take more than one form.
-fn profiles(dialect: Dialect) -> Vec<Told<'static>> {
-    match dialect {
+fn profiles(dialect: Dialect) -> Vec<Vec<(&'static str, &'static str, &'static str)>> {
+    let servers = match dialect {
         Dialect::Sqlite => {
-            PROFILES.iter().map(|p| p.iter().map(|(name, value)| (*name, *value, "")).collect()).collect()
+            return PROFILES.iter().map(|p| p.iter().map(|(name, value)| (*name, *value, "")).collect()).collect();
         }
-        Dialect::Postgres => POSTGRES.iter().map(|p| p.to_vec()).collect(),
-        Dialect::Mysql => MYSQL.iter().map(|p| p.to_vec()).collect(),
-    }
-}
-
-/// A trial of one writer and two readers under a profile.
-fn draft(subject: &Subject<'_>, profile: &[(&str, &str, &str)]) -> Draft {
-    let mut draft = Draft::new(subject);
-    draft.trial.connection.settings = profile.iter().map(|(n, v, _)| draft::setting(subject.dialect(), n, v)).collect();
-    draft.trial.connection.read_back = profile.iter().map(|(n, ..)| (*n).to_owned()).collect();
-    // A setting that the profile does not set must be reported, too.
-    draft.trial.connection.read_back.push(subject.by("page_size", "server_version", "version").into());
-    draft
+        Dialect::Postgres => POSTGRES,
+        Dialect::Mysql => MYSQL,
+    };
+    servers.iter().map(|profile| profile.to_vec()).collect()
 }
 
 /// Every connection of every sharing must report the settings, under every profile.
 pub fn read_back(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     let mut seen = 0;
     let profiles = profiles(subject.dialect());
-    for (i, profile) in profiles.iter().enumerate() {
-        for (executor, sharing) in subject.ways() {
-            let path = subject.database(&format!("read-back-{i}-{executor}-{}.db", sharing.kind()), TABLE)?;
-            let mut draft = draft(subject, profile).on(&path).transaction(insert()).transaction(read());
-            (draft.trial.executor, draft.trial.sharing) = (executor, sharing);
-            let trial = draft.role("w", 1, &["insert"], count(1)).role("r", 2, &["read"], count(2)).build();
-            if matches!(sharing, Sharing::GroupCommit { .. }) && !profile.contains(&("journal_mode", "WAL", "")) {
-                // Group commit with separate readers requires WAL: without it the trial must be refused, not run with
-                // another sharing.
-                let refused = subject.start(&trial).is_err();
-                ensure!(refused, "{sharing} on {executor}: a profile without WAL was taken");
-                continue;
-            }
-            let started = subject.start(&trial)?;
-            let here = |e: String| format!("{sharing} on {executor}: {e}");
-            connections(&trial, &started.connections).map_err(here)?;
-            for (at, connection) in started.connections.iter().enumerate() {
-                let told = match subject.dialect() {
-                    Dialect::Sqlite => {
-                        reported(&profile.iter().map(|(n, v, _)| (*n, *v)).collect::<Vec<_>>(), connection)
-                    }
-                    _ => printed(profile, connection),
-                };
-                told.map_err(|e| here(format!("connection {at} ({}): {e}", connection.label)))?;
-            }
-            seen += started.connections.len();
-            started.close_input()?;
+    for profile in &profiles {
+        for way in subject.ways() {
+            seen += reads_back(&way, profile).at(way.way())?;
         }
     }
     passed(format!("{} profiles, {seen} connections", profiles.len()))
 }
 
+/// Starts a trial of one writer and two readers under a profile. Returns the number of connections.
+fn reads_back(subject: &Subject<'_>, profile: &[(&str, &str, &str)]) -> Result<usize> {
+    let database = subject.database(TABLE)?;
+    let pairs: Vec<_> = profile.iter().map(|(name, value, _)| (*name, *value)).collect();
+    let draft = Draft::new(subject).on(&*database).transaction(insert()).transaction(read()).profile(&pairs);
+    let mut trial = draft.role("w", 1, &["insert"], count(1)).role("r", 2, &["read"], count(2)).build();
+    // A setting that the profile does not set must be reported, too.
+    trial.connection.read_back.push(subject.by("page_size", "server_version", "version").into());
+    if matches!(subject.sharing, Sharing::GroupCommit { .. }) && !pairs.contains(&("journal_mode", "WAL")) {
+        // Group commit with separate readers requires WAL: without it the trial must be refused, not run with another
+        // sharing.
+        ensure!(subject.start(&trial).is_err(), "a profile without WAL was taken");
+        return Ok(0);
+    }
+    let started = subject.start(&trial)?;
+    connections(&trial, &started.connections)?;
+    for (at, connection) in started.connections.iter().enumerate() {
+        let found = match subject.dialect() {
+            Dialect::Sqlite => reported(&pairs, connection),
+            _ => printed(profile, connection),
+        };
+        found.at(format_args!("connection {at} ({})", connection.label))?;
+    }
+    let seen = started.connections.len();
+    started.close_input()?;
+    Ok(seen)
+}
+
 /// Checks that the trial reports as many connections as its sharing opens, under the names that the protocol defines.
-pub fn connections(trial: &Trial, found: &[ConnectionSettings]) -> Result<(), String> {
+pub fn connections(trial: &Trial, found: &[ConnectionSettings]) -> Result {
     use litelab_protocol::Sharing::*;
     let of_roles = || trial.roles.iter().flat_map(|r| (0..r.workers).map(|_| r.name.as_str())).collect::<Vec<_>>();
     let mut expected = match trial.sharing {
@@ -139,21 +128,21 @@ pub fn connections(trial: &Trial, found: &[ConnectionSettings]) -> Result<(), St
             [vec!["writer"], vec!["reader"; readers as usize]].concat()
         }
     };
+    expected.sort_unstable();
     for database in 0..trial.databases.len() as u32 {
         let mut labels: Vec<&str> = found.iter().filter(|c| c.database == database).map(|c| c.label.as_str()).collect();
         labels.sort_unstable();
-        expected.sort_unstable();
         ensure!(labels == expected, "its connections are {labels:?}, not {expected:?}");
     }
     Ok(())
 }
 
 /// Compares the settings that one connection reports with a profile.
-pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Result<(), String> {
+pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Result {
     for (name, value) in profile {
         let input = value.parse().map_or_else(|_| Scalar::Text((*value).to_owned()), Scalar::Integer);
         let wanted = pragma::parse(name, &input).map_err(|e| e.to_string())?;
-        let Some(setting) = connection.settings.get(*name) else { return Err(format!("`{name}` was not reported")) };
+        let setting = setting(connection, name)?;
         let right = wanted.matches(setting);
         ensure!(right, "`{name}` = {value} was asked for, and it reports {setting}");
     }
@@ -161,28 +150,27 @@ pub fn reported(profile: &[(&str, &str)], connection: &ConnectionSettings) -> Re
 }
 
 /// Compares the settings that one connection reports with the text that the server prints.
-fn printed(profile: &[(&str, &str, &str)], connection: &ConnectionSettings) -> Result<(), String> {
+fn printed(profile: &[(&str, &str, &str)], connection: &ConnectionSettings) -> Result {
     for (name, value, wanted) in profile {
-        let Some(setting) = connection.settings.get(*name) else { return Err(format!("`{name}` was not reported")) };
+        let setting = setting(connection, name)?;
         ensure!(setting.to_string() == *wanted, "`{name}` = {value} was asked for, and it reports {setting}");
     }
     Ok(())
 }
 
+fn setting<'a>(connection: &'a ConnectionSettings, name: &str) -> Result<&'a Value> {
+    connection.settings.get(name).ok_or_else(|| format!("`{name}` was not reported").into())
+}
+
 /// Every worker stores the PRAGMA values of its connection in a table, through the same path as any other transaction.
 /// A runner that reports settings without applying them would have to falsify these rows as well.
 pub fn by_sql(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     let profiles = seen_by_sql(subject.dialect());
-    for (i, profile) in profiles.iter().enumerate() {
+    for profile in &profiles {
         let schema = "CREATE TABLE seen(worker INTEGER, name TEXT, value TEXT)";
         let schema = subject.by("CREATE TABLE seen(worker, name, value)", schema, schema);
-        let path = subject.database(&format!("by-sql-{i}.db"), schema)?;
-        let mut draft = Draft::new(subject);
-        draft.trial.connection.settings =
-            usual(subject.dialect()).iter().map(|(n, v)| draft::setting(subject.dialect(), n, v)).collect();
+        let database = subject.database(schema)?;
+        let mut draft = Draft::new(subject).on(&*database);
         for (name, value, _) in profile {
             draft = draft.setting(name, value);
         }
@@ -195,17 +183,13 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
             statement(&format!("INSERT INTO seen VALUES (?1, '{name}', {asked})"), &[0])
         };
         let look = profile.iter().map(look).collect();
-        let trial = draft
-            .on(&path)
-            .transaction(transaction("look", Begin::Deferred, vec![("worker", Source::Worker)], look))
-            .role("r", 2, &["look"], count(4))
-            .build();
-        subject.run(&trial)?;
-        let found = path.rows("SELECT worker, name, value FROM seen")?;
+        let look = transaction("look", Begin::Deferred, vec![("worker", Source::Worker)], look);
+        subject.run(&draft.transaction(look).only(2, count(4)))?;
+        let found = database.rows("SELECT worker, name, value FROM seen")?;
         let due = 4 * profile.len();
         ensure!(found.len() == due, "{} settings were written down, not {due}", found.len());
         for row in found {
-            let [_, Value::Text(name), value] = &row[..] else { return Err(format!("{row:?} is no setting")) };
+            let [_, Value::Text(name), value] = &row[..] else { return Err(format!("{row:?} is no setting").into()) };
             let Some((_, text, wanted)) = profile.iter().find(|(n, ..)| n == name) else { continue };
             ensure!(
                 value == wanted,
@@ -221,40 +205,39 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
 /// transaction. Connections that only prepared it may report either value: SQLite applies some PRAGMAs during
 /// compilation.
 pub fn at_end(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
-    let (name, change, changed) = match subject.dialect() {
-        Dialect::Sqlite => ("cache_size", "PRAGMA cache_size = -777", "-777"),
-        Dialect::Postgres => ("lock_timeout", "SET lock_timeout = 777", "777ms"),
-        Dialect::Mysql => ("lock_wait_timeout", "SET SESSION lock_wait_timeout = 777", "777"),
-    };
     let ways = subject.ways();
-    for (executor, sharing) in &ways {
-        let here = |e: String| format!("{sharing} on {executor}: {e}");
-        let path = subject.database(&format!("at-end-{executor}-{}.db", sharing.kind()), TABLE)?;
-        let mut draft = Draft::new(subject).on(&path);
-        (draft.trial.executor, draft.trial.sharing) = (*executor, *sharing);
-        draft.trial.connection.read_back = vec![name.to_owned()];
-        let change = transaction("change", Begin::None, vec![], vec![statement(change, &[])]);
-        let draft = draft.transaction(change).transaction(read());
-        let trial = draft.role("w", 1, &["change"], count(1)).role("r", 2, &["read"], count(2)).build();
-        let mut started = subject.start(&trial)?;
-        started.go();
-        let heard = subject.finish(&trial, started)?;
-        let ended = &heard.result.connections;
-        connections(&trial, ended).map_err(here)?;
-        let shown = |connection: &ConnectionSettings| connection.settings.get(name).unwrap_or(&Value::Null).to_string();
-        let own = heard.connections.first().map(shown).unwrap_or_default();
-        let moved = ended.iter().filter(|connection| shown(connection) == changed).count();
-        let stayed = ended.iter().filter(|connection| shown(connection) == own).count();
-        ensure!(
-            moved >= 1 && moved + stayed == ended.len(),
-            "{sharing} on {executor}: a connection has another {name} at its end, and it reports {:?}",
-            ended.iter().map(shown).collect::<Vec<_>>()
-        );
+    for way in &ways {
+        changes(way).at(way.way())?;
     }
     passed(format!("{} ways", ways.len()))
+}
+
+fn changes(subject: &Subject<'_>) -> Result {
+    let (name, change, changed) = subject.by(
+        ("cache_size", "PRAGMA cache_size = -777", "-777"),
+        ("lock_timeout", "SET lock_timeout = 777", "777ms"),
+        ("lock_wait_timeout", "SET SESSION lock_wait_timeout = 777", "777"),
+    );
+    let database = subject.database(TABLE)?;
+    let change = transaction("change", Begin::None, vec![], vec![statement(change, &[])]);
+    let draft = Draft::new(subject).on(&*database).transaction(change).transaction(read());
+    let mut trial = draft.role("w", 1, &["change"], count(1)).role("r", 2, &["read"], count(2)).build();
+    trial.connection.read_back = vec![name.to_owned()];
+    let mut started = subject.start(&trial)?;
+    started.go();
+    let heard = subject.finish(&trial, started)?;
+    let ended = &heard.result.connections;
+    connections(&trial, ended)?;
+    let shown = |connection: &ConnectionSettings| connection.settings.get(name).unwrap_or(&Value::Null).to_string();
+    let own = heard.connections.first().map(shown).unwrap_or_default();
+    let moved = ended.iter().filter(|connection| shown(connection) == changed).count();
+    let stayed = ended.iter().filter(|connection| shown(connection) == own).count();
+    ensure!(
+        moved >= 1 && moved + stayed == ended.len(),
+        "a connection has another {name} at its end, and it reports {:?}",
+        ended.iter().map(shown).collect::<Vec<_>>()
+    );
+    Ok(())
 }
 
 /// Settings with their values, and the values that SQL on the connection must return. Levels are tried with more than

@@ -1,11 +1,12 @@
 //! Counts compared with rows, for every sharing.
 
 use litelab_protocol::draw::Value;
-use litelab_protocol::{Executor, Sharing, Trial, TrialResult};
+use litelab_protocol::{Executor, Role, Sharing, Trial, TrialResult, Until};
 
-use super::{Found, ensure, passed, settings, skipped};
+use super::{Found, passed, settings, skipped};
+use crate::database::CheckDatabase;
 use crate::draft::{Draft, TABLE, count, insert, read, slow_insert};
-use crate::place::CheckDatabase;
+use crate::error::{At, Result, ensure};
 use crate::subject::Subject;
 
 const INSERTS: u64 = 61;
@@ -18,71 +19,75 @@ const CONTENDED: u64 = 120;
 pub fn sharing(subject: &Subject<'_>) -> Found {
     let ways = subject.ways();
     ensure!(!ways.is_empty(), "it has no sharing that goes with one of its executors");
-    let mut names = Vec::new();
-    for (executor, sharing) in ways {
-        let name = format!("{sharing} on {executor}");
-        let path = subject.database(&format!("{}-{executor}.db", sharing.kind()), TABLE)?;
-        let mut draft = Draft::new(subject).on(&path).transaction(insert()).transaction(read());
-        (draft.trial.executor, draft.trial.sharing) = (executor, sharing);
-        let trial = draft.role("w", 2, &["insert"], count(INSERTS)).role("r", 1, &["read"], count(READS)).build();
-        let heard = subject.run(&trial).map_err(|e| format!("{name}: {e}"))?;
-        let here = |e: String| format!("{name}: {e}");
-        settings::connections(&trial, &heard.connections).map_err(here)?;
-        for operation in &heard.result.operations {
-            let wanted = if operation.role == "w" { INSERTS } else { READS };
-            let (did, o) = (operation.committed, &operation.transaction);
-            ensure!(did == wanted, "{name}: {did} of {wanted} `{o}` were committed; errors: {:?}", operation.errors);
-            // A worker with its own connection waits for nothing.
-            let shares = match sharing {
-                Sharing::OwnConnection => false,
-                Sharing::AppLock => operation.role == "w",
-                _ => true,
-            };
-            ensure!(
-                operation.timers.contains_key("wait") == shares,
-                "{name}: `{o}` has a `wait` histogram: {}",
-                !shares
-            );
-        }
-        share(&trial, &heard.result).map_err(here)?;
-        if subject.has_database() {
-            of_workers(&trial, &heard.result, &path, 0).map_err(here)?;
-        }
-        names.push(name);
+    for way in &ways {
+        one(way).at(way.way())?;
     }
-    passed(names.join(", "))
+    passed(ways.iter().map(Subject::way).collect::<Vec<_>>().join(", "))
+}
+
+fn one(subject: &Subject<'_>) -> Result {
+    let database = subject.database(TABLE)?;
+    let draft = Draft::new(subject).on(&*database).transaction(insert()).transaction(read());
+    let trial = draft.role("w", 2, &["insert"], count(INSERTS)).role("r", 1, &["read"], count(READS)).build();
+    let heard = subject.run(&trial)?;
+    settings::connections(&trial, &heard.connections)?;
+    for operation in &heard.result.operations {
+        let wanted = if operation.role == "w" { INSERTS } else { READS };
+        let (did, o) = (operation.committed, &operation.transaction);
+        ensure!(did == wanted, "{did} of {wanted} `{o}` were committed; errors: {:?}", operation.errors);
+        // A worker with its own connection waits for nothing.
+        let shares = match subject.sharing {
+            Sharing::OwnConnection => false,
+            Sharing::AppLock => operation.role == "w",
+            _ => true,
+        };
+        ensure!(operation.timers.contains_key("wait") == shares, "`{o}` has a `wait` histogram: {}", !shares);
+    }
+    share(&trial, &heard.result)?;
+    if subject.has_database() {
+        of_workers(&trial, &heard.result, &*database, 0)?;
+    }
+    Ok(())
 }
 
 /// Worker k of W must run the transactions k, k + W, … of a role with a count.
-fn share(trial: &Trial, result: &TrialResult) -> Result<(), String> {
+fn share(trial: &Trial, result: &TrialResult) -> Result {
     for role in &trial.roles {
-        let litelab_protocol::Until::Count { transactions } = role.until else { continue };
-        let all = u64::from(role.workers);
-        for k in 0..all {
-            let due = (transactions + all - 1 - k) / all;
-            let index = role.first_worker + k as u32;
+        for k in 0..role.workers {
+            let (due, index) = (due(role, k), role.first_worker + k);
             let found = result.workers.iter().find(|w| w.role == role.name && w.worker == index);
             let did = found.map(|w| w.committed).ok_or(format!("worker {index} was not reported"))?;
-            ensure!(did == due, "worker {index} is to do {due} of the {transactions} transactions, and did {did}");
+            ensure!(did == due, "worker {index} is to do {due} transactions, and did {did}");
         }
     }
     Ok(())
 }
 
+/// Number of transactions of worker k of a role with a count.
+pub fn due(role: &Role, k: u32) -> u64 {
+    let Until::Count { transactions } = role.until else { return 0 };
+    (transactions + u64::from(role.workers - 1 - k)) / u64::from(role.workers)
+}
+
+/// Row and worker of each value that worker k of a role of one step draws in its first transactions.
+pub fn drawn(role: &Role, k: u32, transactions: u64, rows_each: u64) -> impl Iterator<Item = (i64, i64)> {
+    let (step, worker) = (&role.steps[0], i64::from(role.first_worker + k));
+    let operation = move |n| n * u64::from(step.stride) + u64::from(step.offset) + u64::from(k);
+    let rows = move |n| operation(n) * rows_each..(operation(n) + 1) * rows_each;
+    (0..transactions).flat_map(rows).map(move |row| (row as i64, worker))
+}
+
 /// The rows in the table must be those of the first operations of each worker of the first role, as many as the worker
 /// reports as committed.
-pub fn of_workers(trial: &Trial, result: &TrialResult, place: &CheckDatabase, database: u32) -> Result<(), String> {
+pub fn of_workers(trial: &Trial, result: &TrialResult, on: &dyn CheckDatabase, database: u32) -> Result {
     let role = &trial.roles[0];
-    let step = &role.steps[0];
-    let found = place.rows("SELECT id, worker FROM t ORDER BY id")?;
-    let mut expected = Vec::new();
-    for worker in result.workers.iter().filter(|w| w.role == role.name && w.database == database) {
-        let k = u64::from(worker.worker - role.first_worker);
-        for n in 0..worker.committed {
-            let operation = n * u64::from(step.stride) + u64::from(step.offset) + k;
-            expected.push((operation as i64, i64::from(worker.worker)));
-        }
-    }
+    let workers = result.workers.iter().filter(|w| w.role == role.name && w.database == database);
+    rows_are(on, workers.flat_map(|w| drawn(role, w.worker - role.first_worker, w.committed, 1)).collect())
+}
+
+/// The table must have these rows of these workers, and no others.
+pub fn rows_are(on: &dyn CheckDatabase, mut expected: Vec<(i64, i64)>) -> Result {
+    let found = on.rows("SELECT id, worker FROM t ORDER BY id")?;
     expected.sort_unstable();
     ensure!(
         found.len() == expected.len(),
@@ -104,42 +109,37 @@ pub fn of_workers(trial: &Trial, result: &TrialResult, place: &CheckDatabase, da
 /// Writers that share a connection or a lock never compete for SQLite's lock: without a busy timeout, none of them
 /// fails.
 pub fn exclusion(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(super::NO_DATABASE);
-    }
-    let excludes = |a: &Sharing| !matches!(a, Sharing::OwnConnection | Sharing::Pool { .. });
-    let ways: Vec<_> = subject.ways().into_iter().filter(|(e, a)| excludes(a) && *e != Executor::Processes).collect();
+    let excludes = |s: &Subject<'_>| !matches!(s.sharing, Sharing::OwnConnection | Sharing::Pool { .. });
+    let ways: Vec<_> =
+        subject.ways().into_iter().filter(|s| excludes(s) && s.executor != Executor::Processes).collect();
     if ways.is_empty() {
         return skipped("it has no sharing under which writers take turns");
     }
-    for (executor, sharing) in &ways {
-        let path = subject.database(&format!("exclusion-{}-{executor}.db", sharing.kind()), TABLE)?;
-        let mut draft = Draft::new(subject).on(&path).setting("busy_timeout", "0").transaction(slow_insert(500));
-        (draft.trial.executor, draft.trial.sharing) = (*executor, *sharing);
-        let trial = draft.role("w", 3, &["insert"], count(CONTENDED)).build();
-        let heard = subject.run(&trial).map_err(|e| format!("{sharing} on {executor}: {e}"))?;
-        let errors = &heard.result.operations[0].errors;
-        ensure!(errors.is_empty(), "{sharing} on {executor}: its writers met at SQLite's lock: {errors:?}");
+    for way in &ways {
+        let database = way.database(TABLE)?;
+        let draft = Draft::new(way).on(&*database).setting("busy_timeout", "0").transaction(slow_insert(500));
+        let heard = way.run(&draft.only(3, count(CONTENDED))).at(way.way())?;
+        let errors = &heard.first().errors;
+        ensure!(errors.is_empty(), "{}: its writers met at SQLite's lock: {errors:?}", way.way());
     }
     passed(format!("{} combinations without an error", ways.len()))
 }
 
 /// Every role must run with all its workers on each of two databases.
 pub fn databases(subject: &Subject<'_>) -> Found {
-    let paths = [subject.database("first.db", TABLE)?, subject.database("second.db", TABLE)?];
-    let draft = Draft::new(subject).on(&paths[0]).on(&paths[1]).transaction(insert());
-    let trial = draft.role("w", 2, &["insert"], count(11)).build();
+    let databases = [subject.database(TABLE)?, subject.database(TABLE)?];
+    let trial = Draft::new(subject).on(&*databases[0]).on(&*databases[1]).transaction(insert()).only(2, count(11));
     let heard = subject.run(&trial)?;
     settings::connections(&trial, &heard.connections)?;
-    for (i, path) in paths.iter().enumerate() {
-        let workers: Vec<u64> =
-            heard.result.workers.iter().filter(|w| w.database == i as u32).map(|w| w.committed).collect();
+    for (i, database) in databases.iter().enumerate() {
+        let of_database = heard.result.workers.iter().filter(|w| w.database == i as u32);
+        let workers: Vec<u64> = of_database.map(|w| w.committed).collect();
         ensure!(
             workers.iter().sum::<u64>() == 11,
             "its workers of database {i} committed {workers:?}, in all 11 are due"
         );
         if subject.has_database() {
-            of_workers(&trial, &heard.result, path, i as u32).map_err(|e| format!("database {i}: {e}"))?;
+            of_workers(&trial, &heard.result, &**database, i as u32).at(format_args!("database {i}"))?;
         }
     }
     passed("11 transactions on each of 2")

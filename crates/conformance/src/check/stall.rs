@@ -4,9 +4,10 @@
 use litelab_protocol::Executor;
 use litelab_protocol::histogram::Histogram;
 
-use super::{Finding, Found, ensure, passed, timely, tries};
+use super::{Found, passed, skipped};
 use crate::conversation::Heard;
 use crate::draft::{Draft, TABLE, count, slow_insert};
+use crate::error::{At, Result, ensure, timely, tries};
 use crate::subject::Subject;
 
 /// How long one transaction blocks its thread, in microseconds, and the probe's period in milliseconds.
@@ -19,12 +20,12 @@ pub fn stall(subject: &Subject<'_>) -> Found {
     let on_loop = [Executor::Inline, Executor::Offload, Executor::Dedicated];
     let executors: Vec<Executor> = on_loop.into_iter().filter(|e| subject.driver.executors.contains(e)).collect();
     if executors.is_empty() {
-        return Ok(Finding::Skipped("its workers are no tasks of a loop or runtime".into()));
+        return skipped("its workers are no tasks of a loop or runtime");
     }
     let mut seen = Vec::new();
     for executor in executors {
-        seen.push(tries(|tried| {
-            let seen = once(subject, executor, tried).map_err(|e| format!("{executor}: {e}"))?;
+        seen.push(tries(|_| {
+            let seen = once(&Subject { executor, ..*subject }).at(executor)?;
             let Seen { stall, late, told } = seen;
             let what = format!(
                 "{executor}: of {:.0} ms its timers saw {:.0} ms, and its ticks told of {:.0} ms",
@@ -60,11 +61,10 @@ fn fits(executor: Executor, seen: Seen) -> bool {
     }
 }
 
-fn once(subject: &Subject<'_>, executor: Executor, tried: u32) -> Result<Seen, String> {
-    let path = subject.database(&format!("stall-{executor}-{tried}.db"), TABLE)?;
-    let mut trial =
-        Draft::new(subject).on(&path).transaction(slow_insert(HOLD_US)).role("w", 1, &["insert"], count(1)).build();
-    (trial.executor, trial.runtime_threads, trial.probe_ms) = (executor, Some(1), PERIOD_MS);
+fn once(subject: &Subject<'_>) -> Result<Seen> {
+    let database = subject.database(TABLE)?;
+    let mut trial = Draft::new(subject).on(&*database).transaction(slow_insert(HOLD_US)).only(1, count(1));
+    (trial.runtime_threads, trial.probe_ms) = (Some(1), PERIOD_MS);
     let Heard { ticks, result, .. } = subject.run(&trial)?;
     let longest = |histogram: &Histogram| histogram.max().map(|ns| ns as f64);
     let stall =

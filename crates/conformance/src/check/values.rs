@@ -3,12 +3,14 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use litelab_protocol::draw::{Drawer, Value};
-use litelab_protocol::{Begin, Dialect, NowUnit, Param, Prepare, Source, Statement, Table, Trial};
+use litelab_protocol::{Begin, Dialect, NowUnit, Param, Prepare, Source, Statement, Table};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use super::sharing::{drawn, due, rows_are};
+use super::{Found, passed};
+use crate::database::CheckDatabase;
 use crate::dialect::quoted;
 use crate::draft::{Draft, TABLE, count, row_params, statement, transaction};
-use crate::place::CheckDatabase;
+use crate::error::{At, Result, ensure};
 use crate::subject::Subject;
 
 /// Every source whose value is a function of seed, row and worker. The first two are row and worker.
@@ -53,40 +55,37 @@ fn sources() -> Vec<(&'static str, Source)> {
 }
 
 pub fn values(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     let mut compared = 0;
     for (seed, workers, rows) in [(1, 1, 40), ((1 << 53) - 1, 3, 30)] {
-        compared += of_seed(subject, seed, workers, rows).map_err(|e| format!("seed {seed}: {e}"))?;
+        compared += of_seed(subject, seed, workers, rows).at(format_args!("seed {seed}"))?;
     }
     clock(subject)?;
     passed(format!("{compared} values of {} sources", sources().len()))
 }
 
-fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<usize, String> {
+fn of_seed(subject: &Subject<'_>, seed: u64, workers: u32, rows: u64) -> Result<usize> {
     let sources = sources();
     let columns: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
     let define =
         |(name, source): &(&str, Source)| format!("{} {}", quoted(subject.dialect(), name), column(subject, source));
     let columns_as_defined: Vec<String> = sources.iter().map(define).collect();
     let schema = format!("CREATE TABLE v({})", columns_as_defined.join(", "));
-    let path = subject.database(&format!("values-{workers}.db"), &schema)?;
+    let database = subject.database(&schema)?;
     let marks: Vec<String> = (1..=columns.len()).map(|i| format!("?{i}")).collect();
     let bind: Vec<u32> = (0..columns.len() as u32).collect();
     let insert = statement(&format!("INSERT INTO v VALUES ({})", marks.join(",")), &bind);
     let draft =
-        Draft::new(subject).on(&path).transaction(transaction("draw", Begin::None, sources.clone(), vec![insert]));
+        Draft::new(subject).on(&*database).transaction(transaction("draw", Begin::None, sources.clone(), vec![insert]));
     // The first role offsets the worker numbers of the second.
     let mut trial = draft.role("first", 1, &["draw"], count(2)).role("second", workers, &["draw"], count(rows)).build();
     trial.seed = seed;
     subject.run(&trial)?;
     let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
-    let found = path.rows(&format!("SELECT * FROM v ORDER BY {}", quoted(subject.dialect(), "row")))?;
+    let found = database.rows(&format!("SELECT * FROM v ORDER BY {}", quoted(subject.dialect(), "row")))?;
     ensure!(found.len() as u64 == rows + 2, "{} rows, and {} were inserted", found.len(), rows + 2);
     for row in &found {
         let (Value::Integer(number), Value::Integer(worker)) = (&row[0], &row[1]) else {
-            return Err(format!("a row's number and worker are {:?} and {:?}, not integers", row[0], row[1]));
+            return Err(format!("a row's number and worker are {:?} and {:?}, not integers", row[0], row[1]).into());
         };
         let drawer = Drawer::new(seed, "draw", &params, *worker as u32);
         for (i, value) in row.iter().enumerate() {
@@ -125,17 +124,14 @@ fn held(column: &str, value: Value) -> Value {
 }
 
 /// The wall clock in each of its formats.
-fn clock(subject: &Subject<'_>) -> Result<(), String> {
+fn clock(subject: &Subject<'_>) -> Result {
     let typed = "CREATE TABLE c(s BIGINT, ms BIGINT, us BIGINT, iso TEXT)";
-    let path = subject.database("clock.db", subject.by("CREATE TABLE c(s, ms, us, iso)", typed, typed))?;
+    let database = subject.database(subject.by("CREATE TABLE c(s, ms, us, iso)", typed, typed))?;
     let units = [("s", NowUnit::S), ("ms", NowUnit::Ms), ("us", NowUnit::Us), ("iso", NowUnit::Iso)];
     let params = units.into_iter().map(|(name, unit)| (name, Source::Now { unit })).collect();
     let insert = statement("INSERT INTO c VALUES (?1, ?2, ?3, ?4)", &[0, 1, 2, 3]);
-    let trial = Draft::new(subject)
-        .on(&path)
-        .transaction(transaction("now", Begin::None, params, vec![insert]))
-        .role("r", 1, &["now"], count(3))
-        .build();
+    let now = transaction("now", Begin::None, params, vec![insert]);
+    let trial = Draft::new(subject).on(&*database).transaction(now).only(1, count(3));
     let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64;
     let before = seconds();
     subject.run(&trial)?;
@@ -148,7 +144,7 @@ fn clock(subject: &Subject<'_>) -> Result<(), String> {
          TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', REPLACE(REPLACE(iso, 'T', ' '), 'Z', '')), 'text', \
          length(iso) FROM c",
     );
-    for row in path.rows(seen)? {
+    for row in database.rows(seen)? {
         for (column, value) in ["s", "ms", "us", "iso"].iter().zip(&row) {
             let right = matches!(value, Value::Integer(i) if (before..=after).contains(i));
             ensure!(right, "`now` as {column} is {value:?}, the suite's clock said {before} to {after}");
@@ -164,18 +160,15 @@ fn clock(subject: &Subject<'_>) -> Result<(), String> {
 /// Two roles share a transaction of several tuples and repetitions. The rows must be exactly those of the operations,
 /// each once, with statements prepared once and each time.
 pub fn operations(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     for prepare in [Prepare::Once, Prepare::Each] {
-        let path = subject.database(&format!("operations-{prepare:?}.db"), TABLE)?;
+        let database = subject.database(TABLE)?;
         let insert = Statement {
             tuples: 3,
             repeat: 2,
             ..statement("INSERT INTO t VALUES (?1, ?2, ?3), (?4, ?5, ?6), (?7, ?8, ?9)", &[0, 1, 2])
         };
         let mut trial = Draft::new(subject)
-            .on(&path)
+            .on(&*database)
             .transaction(transaction("insert", Begin::Immediate, row_params(), vec![insert]))
             .role("a", 2, &["insert"], count(5))
             .role("b", 1, &["insert"], count(4))
@@ -184,46 +177,17 @@ pub fn operations(subject: &Subject<'_>) -> Found {
         let heard = subject.run(&trial)?;
         let rows: u64 = heard.result.operations.iter().map(|o| o.rows).sum();
         ensure!(rows == 9 * 6, "prepared {prepare:?}: 9 transactions write 6 rows each, and it counted {rows}");
-        let expected = expected_rows(&trial, 6);
-        let found = path.rows("SELECT id, worker FROM t ORDER BY id")?;
-        let found: Vec<_> = found.into_iter().map(|r| (r[0].clone(), r[1].clone())).collect();
-        if found != expected {
-            let wrong = found.iter().zip(&expected).find(|(f, e)| f != e);
-            return Err(format!(
-                "prepared {prepare:?}: {} rows of {} expected; the first that differs (row, worker): {wrong:?}",
-                found.len(),
-                expected.len()
-            ));
+        let mut expected = Vec::new();
+        for role in &trial.roles {
+            (0..role.workers).for_each(|k| expected.extend(drawn(role, k, due(role, k), 6)));
         }
+        rows_are(&*database, expected).at(format_args!("prepared {prepare:?}"))?;
     }
     passed("54 rows, prepared once and each time")
 }
 
-/// Row and worker of every value that counted roles of one step draw, in the order of rows.
-fn expected_rows(trial: &Trial, rows_each: u64) -> Vec<(Value, Value)> {
-    let mut expected = Vec::new();
-    for role in &trial.roles {
-        let litelab_protocol::Until::Count { transactions } = role.until else { continue };
-        let step = &role.steps[0];
-        for k in 0..u64::from(role.workers) {
-            let times = (transactions + u64::from(role.workers) - 1 - k) / u64::from(role.workers);
-            for n in 0..times {
-                let operation = n * u64::from(step.stride) + u64::from(step.offset) + k;
-                let worker = i64::from(role.first_worker) + k as i64;
-                let rows = operation * rows_each..(operation + 1) * rows_each;
-                expected.extend(rows.map(|r| (r as i64, worker)));
-            }
-        }
-    }
-    expected.sort_unstable();
-    expected.into_iter().map(|(r, w)| (Value::Integer(r), Value::Integer(w))).collect()
-}
-
 /// Loads a thousand rows and compares the content hash that the engine computes after every trial.
 pub fn content(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     const ROWS: u64 = 1_000;
     let schema = "CREATE TABLE item(id INTEGER PRIMARY KEY, payload TEXT, hash TEXT)";
     let sql = "INSERT INTO item VALUES (?1, ?2, ?3)";
@@ -233,19 +197,15 @@ pub fn content(subject: &Subject<'_>) -> Found {
         ("hash", Source::Sha256Of { param: 1 }),
     ];
     let insert = Statement { repeat: 100, ..statement(sql, &[0, 1, 2]) };
-    let path = subject.database("content.db", schema)?;
-    let trial = Draft::new(subject)
-        .on(&path)
-        .transaction(transaction("load", Begin::Immediate, sources.clone(), vec![insert]))
-        .role("r", 1, &["load"], count(ROWS / 100))
-        .build();
+    let database = subject.database(schema)?;
+    let load = transaction("load", Begin::Immediate, sources, vec![insert]);
+    let trial = Draft::new(subject).on(&*database).transaction(load.clone()).only(1, count(ROWS / 100));
     subject.run(&trial)?;
     // An SQLite file for servers as well: the same content has the same hash on every database.
-    let reference = CheckDatabase::File(subject.file("reference.db", schema)?);
-    let params: Vec<Param> = sources.into_iter().map(|(name, source)| Param { name: name.into(), source }).collect();
-    let drawer = Drawer::new(trial.seed, "load", &params, 0);
+    let reference = subject.file(schema)?;
+    let drawer = Drawer::new(trial.seed, &load.name, &load.params, 0);
     reference.insert("item", (0..ROWS).map(|row| [0, 1, 2].map(|i| drawer.draw(i, row)).to_vec()).collect())?;
-    let (found, expected) = (path.content("item")?, reference.content("item")?);
+    let (found, expected) = (database.content("item")?, reference.content("item")?);
     ensure!(found == expected, "the content's hash is {found}, the reference's {expected}");
     passed(format!("{ROWS} rows, {}…", &found[..12]))
 }

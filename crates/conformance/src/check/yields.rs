@@ -3,8 +3,9 @@
 use litelab_protocol::draw::Value;
 use litelab_protocol::{Begin, Dialect, Fetch, Source, Statement};
 
-use super::{Found, NO_DATABASE, ensure, passed, skipped};
+use super::{Found, passed};
 use crate::draft::{Draft, count, query, statement, transaction, yielding};
+use crate::error::ensure;
 use crate::subject::Subject;
 
 fn yielded(name: &'static str) -> (&'static str, Source) {
@@ -13,12 +14,9 @@ fn yielded(name: &'static str) -> (&'static str, Source) {
 
 /// One worker and a queue of five tasks: claim and finish in turn until no task is left.
 pub fn empty(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     let schema = "CREATE TABLE task(id INTEGER PRIMARY KEY, state INTEGER NOT NULL DEFAULT 0); \
                   CREATE TABLE log(x VARCHAR(9)); INSERT INTO task(id) VALUES (11), (12), (13), (14), (15)";
-    let path = subject.database("queue.db", schema)?;
+    let database = subject.database(schema)?;
     let returning =
         "UPDATE task SET state = 1 WHERE id = (SELECT id FROM task WHERE state = 0 ORDER BY id LIMIT 1) RETURNING id";
     // MariaDB's UPDATE has no RETURNING.
@@ -34,22 +32,19 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     }
     let finish = vec![statement("UPDATE task SET state = 2 WHERE id = ?1", &[0])];
     let trial = Draft::new(subject)
-        .on(&path)
+        .on(&*database)
         .transaction(transaction("claim", Begin::Immediate, vec![yielded("id")], claim))
         .transaction(transaction("finish", Begin::None, vec![yielded("id")], finish))
         .role("w", 1, &["claim", "finish"], count(14))
         .build();
-    let result = subject.run(&trial)?.result;
-    let of = |name: &str| {
-        let operation = result.operations.iter().find(|o| o.transaction == name);
-        operation.map(|o| (o.committed, o.empty)).unwrap_or_default()
-    };
+    let heard = subject.run(&trial)?;
+    let of = |name: &str| heard.done(name);
     // Five rounds of both, then four claims that find no task and start again.
     ensure!(of("claim") == (5, 4), "5 claims and 4 in vain are due, and it counts {:?}", of("claim"));
     ensure!(of("finish") == (5, 0), "5 tasks are finished, and it counts {:?} done and in vain", of("finish"));
-    let done = path.integer("SELECT count(*) FROM task WHERE state = 2")?;
+    let done = database.integer("SELECT count(*) FROM task WHERE state = 2")?;
     ensure!(done == 5, "{done} of the 5 tasks are finished in the database");
-    let log = path.integers("SELECT count(*) FROM log GROUP BY x ORDER BY x")?;
+    let log = database.integers("SELECT count(*) FROM log GROUP BY x ORDER BY x")?;
     ensure!(log == [5, 9], "`claimed` and `tried` were logged {log:?} times, not 5 and 9");
     passed("5 claims, 4 in vain")
 }
@@ -57,16 +52,13 @@ pub fn empty(subject: &Subject<'_>) -> Found {
 /// A value yielded by one statement and bound in the next, yielded by one transaction and bound in another, and null
 /// before the first yield.
 pub fn yields(subject: &Subject<'_>) -> Found {
-    if !subject.has_database() {
-        return skipped(NO_DATABASE);
-    }
     // A column without a type keeps the type of each value; only SQLite has such columns.
     let schema = subject.by(
         "CREATE TABLE t(n INTEGER PRIMARY KEY, place, a, b)",
         "CREATE TABLE t(n BIGSERIAL, place TEXT, a BIGINT, b TEXT)",
         "CREATE TABLE t(n BIGINT AUTO_INCREMENT PRIMARY KEY, place TEXT, a BIGINT, b TEXT)",
     );
-    let path = subject.database("yields.db", schema)?;
+    let database = subject.database(schema)?;
     let values = || vec![yielded("a"), yielded("b"), ("row", Source::Sequence { start: 100, step: 1 })];
     let note = |place: &str| statement(&format!("INSERT INTO t(place, a, b) VALUES ('{place}', ?1, ?2)"), &[0, 1]);
     let make = subject.by(
@@ -76,7 +68,7 @@ pub fn yields(subject: &Subject<'_>) -> Found {
     );
     let make = Statement { required: false, ..yielding(make, &[2], &["a", "b"]) };
     let trial = Draft::new(subject)
-        .on(&path)
+        .on(&*database)
         .transaction(transaction("before", Begin::None, values(), vec![note("before")]))
         .transaction(transaction("make", Begin::Immediate, values(), vec![make, note("inside")]))
         .transaction(transaction(
@@ -99,7 +91,7 @@ pub fn yields(subject: &Subject<'_>) -> Found {
         row("inside", Value::Integer(101), text(101)),
         row("after", Value::Integer(101), text(101)),
     ];
-    let found = path.rows("SELECT place, a, b FROM t ORDER BY n")?;
+    let found = database.rows("SELECT place, a, b FROM t ORDER BY n")?;
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
         ensure!(found == expected, "row {i} (place, a, b) is {found:?}, not {expected:?}");
     }

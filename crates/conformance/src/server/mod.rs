@@ -12,7 +12,7 @@ use litelab_protocol::Dialect;
 use litelab_servers::{Admin, Instance, Options, ServersError};
 
 pub use litelab_servers::Url;
-pub use schema::{Held, Schema};
+pub use schema::Schema;
 
 use crate::dialect::by;
 use crate::unavailable::Unavailable;

@@ -1,14 +1,12 @@
 //! How the engine's own checks judge a trial of each lying driver: as failed, with the right kind of failure, or as
 //! measured, with a flag.
 
-use crate::common;
-use std::path::Path;
+use crate::common::{self, failed, measured};
 use std::time::{Duration, Instant};
 
 use litelab_engine::Runners;
-use litelab_engine::prepare::Prepared;
-use litelab_engine::trial::{Patience, TrialContext, run};
-use litelab_record::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
+use litelab_engine::trial::Patience;
+use litelab_record::outcome::{FailureKind, Flag, Measurement, Outcome, Series};
 
 const WORKLOAD: &str = r#"
 schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY, worker INTEGER, value TEXT)"
@@ -35,7 +33,7 @@ const BY_COUNT: &str = r#"role.w = { run = "insert", workers = 2, count = 20 }"#
 /// Short limits for drivers that hang, long limits for all others, which a busy machine may delay.
 fn patience(driver: &str) -> Patience {
     let second = Duration::from_secs(1);
-    let usual = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() };
+    let usual = common::patience();
     match driver {
         "hangs" => Patience { silence: second, ..usual },
         "hangs-before-ready" => Patience { ready: 3 * second, ..usual },
@@ -53,44 +51,9 @@ fn trial_until(runners: &Runners, driver: &str, role: &str, keep_going: &mut dyn
         "[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\ndriver = \"{driver}\"\n\
          failed_at_most = 1\n{role}"
     );
-    let mut plan = common::plan(folder.path(), WORKLOAD, &study);
-    litelab_engine::compile::compile(&mut plan).expect("compiles");
-    let found = runners.driver(driver).expect("driver");
-    // A run sets the driver's name when it has found the runner.
-    plan.variants[0].trial.driver.clone_from(&found.name);
-    let variant = &plan.variants[0];
-    let prepared = Prepared::new(folder.path()).file(variant, &mut |_, _| {}).expect("prepared");
-    let directory = folder.path().join("trial");
-    std::fs::create_dir(&directory).expect("folder");
-    let mut bench = TrialContext {
-        runner: found.runner,
-        prepared: &prepared,
-        servers: None,
-        directory: &directory,
-        patience: patience(&found.name),
-        keep_going,
-    };
-    let out = run(variant, "test", &mut bench);
-    assert!(is_empty(&directory), "{driver} left files");
-    out
-}
-
-fn is_empty(directory: &Path) -> bool {
-    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-fn failed(outcome: Outcome) -> Failure {
-    match outcome {
-        Outcome::Failed(failure) => *failure,
-        Outcome::Measured(m) => panic!("it passed: {:?}", m.result),
-    }
-}
-
-fn measured(outcome: Outcome) -> Measurement {
-    match outcome {
-        Outcome::Measured(measurement) => *measurement,
-        Outcome::Failed(failure) => panic!("it failed: {failure:?}"),
-    }
+    let plan = common::plan(folder.path(), WORKLOAD, &study);
+    let name = driver.rsplit(':').next().unwrap_or_default();
+    common::lone_trial(folder.path(), plan, runners, patience(name), keep_going)
 }
 
 #[test]

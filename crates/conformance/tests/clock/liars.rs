@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use litelab_conformance::{
-    CHECKS, CheckOutcome, CheckVerdict, Limits, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite,
+    CHECKS, CheckOutcome, CheckVerdict, ORCHESTRATION_CHECKS, QUEUE_CHECKS, SERVER_CHECKS, Suite,
 };
+use litelab_engine::trial::Patience;
 
 /// Driver, the check that must fail, and a part of its message.
 const LIES: &[(&str, &str, &str)] = &[
@@ -72,7 +73,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("queue-completes-nothing", "queue-completes", "left the file as it was"),
     ("queue-keeps-failed", "queue-fails", "were [(1, 3), (1, 0), (0, 0)]"),
     ("queue-lies-about-pragma", "queue-settings", "the file, opened by the suite, has delete"),
-    ("queue-lies-about-pragma", "queue-busy", "a busy_timeout of 0ns"),
+    ("queue-lies-about-pragma", "queue-busy", "busy_timeout: 0ns was asked for"),
     ("queue-loses-task", "queue-answers", "10 times `enqueue` are due"),
     ("queue-loses-task", "queue-claims", "of 40 tasks and 4 claims more"),
     ("queue-loses-task", "queue-killed", "claimed and claimed in vain were"),
@@ -125,8 +126,10 @@ fn every_lie_is_caught_and_named() {
     let scratch = common::scratch();
     let suite = Suite::new(&runners, scratch.path());
     // Drivers that hang get short limits, the others the default, because a busy machine may delay them.
-    let impatient = suite.clone().limits(Limits { ready: Duration::from_secs(4), ..Limits::default() });
-    let silent = suite.clone().limits(Limits { silence: Duration::from_secs(1), ..Limits::default() });
+    let second = Duration::from_secs(1);
+    let usual = common::patience();
+    let impatient = suite.clone().patience(Patience { ready: 4 * second, ..usual });
+    let silent = suite.clone().patience(Patience { silence: second, ..usual });
     all_are_caught(LIES, &|driver| match driver {
         "hangs" => &silent,
         "hangs-before-ready" => &impatient,
@@ -211,7 +214,7 @@ fn a_description_that_is_wrong_ends_the_examination() {
         ("mock", vec![], &all[..all.len() - 1].to_vec(), "that runner.toml does not list"),
     ] {
         let home = tempfile::tempdir_in(scratch.path()).expect("folder");
-        let runners = common::disguise(home.path(), name, &words, drivers);
+        let runners = common::disguise(home.path(), name, &words, drivers, "");
         let report = Suite::new(&runners, scratch.path()).check(name, &mut |_| {}).expect("found");
         assert!(!report.passed() && report.drivers.is_empty(), "{name} {words:?}");
         let (driver, failure) = report.failures().next().expect("failed");
@@ -224,9 +227,9 @@ fn a_description_that_is_wrong_ends_the_examination() {
 fn a_runner_that_does_not_work_at_all_is_not_waited_for_thirty_times() {
     let runners = common::runners();
     let scratch = common::scratch();
-    let limits =
-        Limits { ready: Duration::from_secs(1), silence: Duration::from_secs(1), trial: Duration::from_secs(1) };
-    let suite = Suite::new(&runners, scratch.path()).limits(limits);
+    let second = Duration::from_secs(1);
+    let patience = Patience { ready: second, silence: second, progress: second, trial: second };
+    let suite = Suite::new(&runners, scratch.path()).patience(patience);
     let report = suite.check("mock:hangs-before-ready", &mut |_| {}).expect("found");
     let checks = &report.drivers[0].checks;
     assert_eq!(checks.len(), CHECKS.len());

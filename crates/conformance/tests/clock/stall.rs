@@ -13,7 +13,7 @@ use std::path::Path;
 
 use litelab_engine::Runners;
 use litelab_record::measure::Meter;
-use litelab_record::outcome::{Measurement, Outcome};
+use litelab_record::outcome::Measurement;
 use serde_json::json;
 
 const MS: f64 = 1e6;
@@ -34,11 +34,8 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
     let mut plan = common::plan(folder, common::INSERTS, &study);
     let usual = SERVICE as u64;
     let script = [json!([usual, 4_999]), json!(stall.unwrap_or(SERVICE) as u64), json!([usual, 5_000])];
-    plan.variants[0].trial.connection.options.insert("script".into(), json!({ "service_ns": { "insert": script } }));
-    match common::only_trial(plan, folder, runners) {
-        Outcome::Measured(measurement) => *measurement,
-        other => panic!("{other:?}"),
-    }
+    common::script(&mut plan, &json!({ "service_ns": { "insert": script } }));
+    common::measured(common::only_trial(plan, folder, runners))
 }
 
 fn value(measurement: &Measurement, metric: &str) -> Option<f64> {

@@ -3,27 +3,29 @@
 use crate::common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use litelab_conformance::{CHECKS, CheckVerdict, ORCHESTRATION_CHECKS, Progress, QUEUE_CHECKS, Suite, check};
+use litelab_conformance::{CHECKS, CheckVerdict, ORCHESTRATION_CHECKS, Progress, QUEUE_CHECKS, Suite};
 
 #[test]
 fn the_reference_runner_passes() {
     let scratch = common::scratch();
     let (mut started, mut examined) = (Vec::new(), 0);
-    let report = check(&common::runners(), "rusqlite", scratch.path(), &mut |progress| match progress {
-        Progress::Started { driver, check, .. } => started.push((driver.map(str::to_owned), check.to_owned())),
-        Progress::Ended { driver, outcome, .. } => {
-            println!(
-                "{:10} {:20} {:?} {:.2}s {}",
-                driver.unwrap_or("-"),
-                outcome.name,
-                outcome.verdict,
-                outcome.seconds,
-                outcome.detail
-            );
-        }
-        Progress::Examined(_) => examined += 1,
-    })
-    .expect("there is such a runner");
+    let runners = common::runners();
+    let report = Suite::new(&runners, scratch.path())
+        .check("rusqlite", &mut |progress| match progress {
+            Progress::Started { driver, check, .. } => started.push((driver.map(str::to_owned), check.to_owned())),
+            Progress::Ended { driver, outcome, .. } => {
+                println!(
+                    "{:10} {:20} {:?} {:.2}s {}",
+                    driver.unwrap_or("-"),
+                    outcome.name,
+                    outcome.verdict,
+                    outcome.seconds,
+                    outcome.detail
+                );
+            }
+            Progress::Examined(_) => examined += 1,
+        })
+        .expect("there is such a runner");
     let failures: Vec<_> = report.failures().map(|(d, c)| format!("{d:?} {}: {}", c.name, c.detail)).collect();
     assert!(report.passed(), "{failures:#?}");
     assert_eq!(report.drivers.len(), 4);
@@ -39,9 +41,10 @@ fn the_reference_runner_passes() {
 
 #[test]
 fn an_honest_library_passes_the_checks_of_its_interface_and_meets_no_other() {
-    let scratch = common::scratch();
+    let (scratch, runners) = (common::scratch(), common::runners());
+    let suite = Suite::new(&runners, scratch.path());
     for (driver, own) in [("mock:queue", QUEUE_CHECKS), ("mock:orchestration", ORCHESTRATION_CHECKS)] {
-        let report = check(&common::runners(), driver, scratch.path(), &mut |_| {}).expect("there is such a driver");
+        let report = suite.check(driver, &mut |_| {}).expect("there is such a driver");
         let checks = &report.drivers[0].checks;
         assert!(checks.iter().all(|c| c.verdict == CheckVerdict::Passed), "{checks:#?}");
         let names = |list: Vec<&str>| list.join(" ");

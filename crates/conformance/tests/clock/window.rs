@@ -5,7 +5,7 @@
 //! ramp from an empty queue. The sum of each worker's own rate would be 51.9/s after 1.2 s, because each worker has
 //! ended two transactions by then.
 
-use crate::common;
+use crate::common::{self, measured};
 use std::path::Path;
 
 use litelab_engine::Runners;
@@ -20,19 +20,12 @@ fn trial(folder: &Path, runners: &Runners, workers: u32, (warmup_ms, ms): (u64, 
          driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", workers = {workers}, for = \"1s\" }}"
     );
     let mut plan = common::plan(folder, common::INSERTS, &study);
+    common::script(&mut plan, script);
     let variant = &mut plan.variants[0];
-    variant.trial.connection.options.insert("script".into(), script.clone());
     variant.trial.warmup_ms = warmup_ms;
     variant.trial.roles[0].until = litelab_protocol::Until::Time { ms: warmup_ms + ms };
     variant.ceiling = Some(40.0).filter(|_| script["one_at_a_time"] == true && script.get("starved").is_none());
     common::only_trial(plan, folder, runners)
-}
-
-fn measured(outcome: Outcome) -> Measurement {
-    match outcome {
-        Outcome::Measured(measurement) => *measurement,
-        other => panic!("{other:?}"),
-    }
 }
 
 fn value(measurement: &Measurement, metric: &str) -> f64 {

@@ -1,7 +1,6 @@
 //! Runners that hang, what remains after them, and the file and folder of a run while other processes use them.
 
 use crate::common::{self, options};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +11,6 @@ use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners};
 use litelab_model::Plan;
 use litelab_record::RunFile;
-use litelab_record::outcome::Outcome;
 use rusqlite::Connection;
 
 fn plan(folder: &Path, driver: &str, rounds: u32) -> Plan {
@@ -23,21 +21,9 @@ fn plan(folder: &Path, driver: &str, rounds: u32) -> Plan {
     common::plan(folder, common::INSERTS, &study)
 }
 
-/// A runner that is a shell script of these lines, followed by the mock.
+/// The mock, after these lines of shell script.
 fn script(home: &Path, lines: &str) -> Runners {
-    let runners = common::runners();
-    let mock = runners.get("mock").expect("found");
-    let program = mock.directory.join(&mock.manifest.command[0]);
-    let folder = home.join("runners/scripted");
-    std::fs::create_dir_all(&folder).expect("folder");
-    let file = folder.join("run.sh");
-    std::fs::write(&file, format!("#!/bin/sh\n{lines}\nexec '{}' \"$@\"\n", program.display())).expect("script");
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("mode");
-    let manifest = std::fs::read_to_string(mock.directory.join("runner.toml")).expect("manifest");
-    let command = format!("{:?}", mock.manifest.command[0]);
-    assert!(manifest.contains(&command), "{manifest}");
-    std::fs::write(folder.join("runner.toml"), manifest.replace(&command, "\"./run.sh\"")).expect("manifest");
-    Runners::find(home).expect("manifest")
+    common::wrapped(home, "mock", lines)
 }
 
 /// Whether the process whose number is in this file has ended.
@@ -69,12 +55,10 @@ fn a_runner_that_does_not_answer_is_given_up_when_the_run_is_to_stop() {
 
 #[test]
 fn what_a_runner_has_started_ends_with_it() {
-    let (folder, stop) = (common::scratch(), AtomicBool::new(false));
+    let folder = common::scratch();
     let number = folder.path().join("number");
     let runners = script(folder.path(), &format!("sleep 1000 >/dev/null 2>&1 & echo $! >'{}'", number.display()));
-    let run = Run::new(plan(folder.path(), "mock:scripted", 1), "", options(folder.path()), &runners, &stop)
-        .expect("checked");
-    let ended = run.execute(&mut |_| {}).expect("executes");
+    let ended = common::execute(plan(folder.path(), "mock:scripted", 1), &options(folder.path()), &runners);
     assert_eq!((ended.rounds, ended.failed), (1, 0));
     until("what it has started ends", || is_gone(&number));
 }
@@ -190,13 +174,11 @@ fn hangs(executor: &str, processes: usize) {
     let home = folder.path().join("home");
     let honest = common::home().join("target/release/litelab-runner-rusqlite");
     common::runners();
-    std::fs::create_dir_all(home.join("runners/rusqlite")).expect("folder");
     let name = format!("{executor}-hangs-in-a-test");
-    std::fs::copy(honest, home.join("runners/rusqlite").join(&name)).expect("copied");
-    let manifest =
-        format!("name = \"rusqlite\"\nlanguage = \"rust\"\ncommand = [\"./{name}\"]\ndrivers = [\"rusqlite\"]\n");
-    std::fs::write(home.join("runners/rusqlite/runner.toml"), manifest).expect("manifest");
-    let runners = Runners::find(&home).expect("manifest");
+    std::fs::create_dir_all(&home).expect("folder");
+    std::fs::copy(honest, home.join(&name)).expect("copied");
+    let program = home.join(&name).display().to_string();
+    let runners = common::write_runner(&home, "rusqlite", &[&program], &["rusqlite"], "");
     let study = format!(
         "rounds = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
          profile = \"wal-normal\"\nexecutor = \"{executor}\"\nrole.w = {{ run = \"insert\", workers = 2, count = 1000000000 }}"
@@ -223,24 +205,13 @@ fn hangs(executor: &str, processes: usize) {
 
 /// Why the only trial of a run failed.
 fn reason(file: &Path) -> String {
-    let mut reason = String::new();
-    RunFile::open(file)
-        .and_then(|file| {
-            file.trials(&mut |trial| {
-                if let Outcome::Failed(failure) = trial.record.outcome {
-                    reason = failure.reason;
-                }
-                Ok(())
-            })
-        })
-        .expect("readable");
-    reason
+    common::failed(common::trials(file).remove(0).record.outcome).reason
 }
 
 /// Its first thread ticks on, and so does a role that ends with the one that hangs.
 #[test]
 fn a_worker_that_hangs_in_a_trial_by_count_is_noticed() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let (folder, runners) = (common::scratch(), common::runners());
     let endless = "\n[transaction.endless]\nsql = \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n\"\n\
         [transaction.read]\nsql = \"SELECT count(*) FROM t\"\n";
     let study = "rounds = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"rusqlite:rusqlite\"\n\
@@ -249,8 +220,7 @@ fn a_worker_that_hangs_in_a_trial_by_count_is_noticed() {
     let second = Duration::from_secs(1);
     let patience = Patience { progress: 2 * second, trial: 100 * second, ..Patience::default() };
     let options = RunOptions { patience, ..options(folder.path()) };
-    let run = Run::new(plan, "", options.clone(), &runners, &stop).and_then(|run| run.execute(&mut |_| {}));
-    assert_eq!(run.expect("executes").failed, 1);
+    assert_eq!(common::execute(plan, &options, &runners).failed, 1);
     let reason = reason(&options.file);
     assert!(reason.contains("the runner hung: no transaction ended for 2 s"), "{reason}");
 }

@@ -3,19 +3,18 @@
 
 #![cfg(unix)]
 
-use crate::common;
+use crate::common::{self, failed, measured};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use litelab_engine::Runners;
-use litelab_engine::prepare::Prepared;
-use litelab_engine::trial::{Patience, TrialContext, run};
+use litelab_engine::trial::Patience;
 use litelab_engine::verify;
 use litelab_model::Plan;
 use litelab_protocol::TrialResult;
 use litelab_protocol::histogram::Histogram;
-use litelab_record::outcome::{Failure, FailureKind, Flag, Measurement, Outcome, Series};
+use litelab_record::outcome::{FailureKind, Flag, Outcome, Series};
 use serde_json::json;
 
 const WORKLOAD: &str = r#"
@@ -35,44 +34,11 @@ const KILL: &str = "kill = { role = \"w\", processes = 2, after = \"400ms\" }";
 
 fn plan(folder: &Path, lines: &[&str]) -> Plan {
     let head = "[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-off\"\nexecutor = \"processes\"";
-    let mut plan = common::plan(folder, WORKLOAD, &format!("{head}\n{}", lines.join("\n")));
-    litelab_engine::compile::compile(&mut plan).expect("compiles");
-    plan
+    common::plan(folder, WORKLOAD, &format!("{head}\n{}", lines.join("\n")))
 }
 
-/// Runs the only trial of a plan.
-fn trial(folder: &Path, mut plan: Plan, runners: &Runners) -> (Outcome, Series) {
-    let driver = runners.driver(&plan.variants[0].driver).expect("driver");
-    plan.variants[0].trial.driver.clone_from(&driver.name);
-    let variant = &plan.variants[0];
-    let prepared = Prepared::new(folder).file(variant, &mut |_, _| {}).expect("prepared");
-    let directory = folder.join("trial");
-    std::fs::create_dir(&directory).expect("folder");
-    let keep_going = &mut || true;
-    let patience = Patience::default();
-    let mut bench = TrialContext {
-        runner: driver.runner,
-        prepared: &prepared,
-        servers: None,
-        directory: &directory,
-        patience,
-        keep_going,
-    };
-    run(variant, "test", &mut bench)
-}
-
-fn measured(outcome: Outcome) -> Measurement {
-    match outcome {
-        Outcome::Measured(measurement) => *measurement,
-        Outcome::Failed(failure) => panic!("it failed: {failure:?}"),
-    }
-}
-
-fn failed(outcome: Outcome) -> Failure {
-    match outcome {
-        Outcome::Failed(failure) => *failure,
-        Outcome::Measured(m) => panic!("it passed: {:?}", m.result),
-    }
+fn trial(folder: &Path, plan: Plan, runners: &Runners) -> (Outcome, Series) {
+    common::lone_trial(folder, plan, runners, Patience::default(), &mut || true)
 }
 
 /// Processes of a trial, in the order in which they start.
@@ -104,22 +70,10 @@ impl Processes {
     }
 }
 
-/// A runner under this name, started by a shell that writes its process number to a file and then becomes the runner.
+/// A runner under this name that writes its process number to a file first.
 fn watched(folder: &Path, name: &str) -> (Runners, Processes) {
-    let runners = common::runners();
-    let runner = runners.get(name).expect("found");
-    let command = runner.command("");
-    let program = Path::new(command.get_program());
-    let home = folder.join("runners").join(name);
-    std::fs::create_dir_all(&home).expect("folder");
-    let drivers = &runner.manifest.drivers;
-    let manifest =
-        format!("name = {name:?}\nlanguage = \"sh\"\ncommand = [\"sh\", \"runner.sh\"]\ndrivers = {drivers:?}\n");
     let file = folder.join("numbers");
-    let shell = format!("echo $$ >>'{}'\nexec '{}' \"$@\"\n", file.display(), program.display());
-    std::fs::write(home.join("runner.toml"), manifest).expect("manifest");
-    std::fs::write(home.join("runner.sh"), shell).expect("script");
-    (Runners::find(folder).expect("manifest"), Processes { file })
+    (common::wrapped(folder, name, &format!("echo $$ >>'{}'", file.display())), Processes { file })
 }
 
 #[test]
@@ -200,8 +154,7 @@ fn one_that_ended_before_its_kill_is_a_failed_row() {
         let folder = common::scratch();
         let kill = "kill = { role = \"w\", processes = 1, after = \"2s\" }";
         let mut plan = plan(folder.path(), &["driver = \"mock:scripted\"", WORKERS, kill]);
-        let script = json!({ "pause_ms": pause_ms });
-        plan.variants[0].trial.connection.options.insert("script".into(), script);
+        common::script(&mut plan, &json!({ "pause_ms": pause_ms }));
         let (outcome, _) = trial(folder.path(), plan, &common::runners());
         if ends_before {
             let failure = failed(outcome);

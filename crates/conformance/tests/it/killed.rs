@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use litelab_engine::{Run, RunOptions};
 use litelab_model::Plan;
-use litelab_record::RunFile;
 use litelab_record::outcome::{FailureKind, Outcome};
+use litelab_record::{RunFile, StoredTrial};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -18,16 +18,12 @@ const FOLDER: &str = "LITELAB_TEST_FOLDER";
 const ROUNDS: u32 = 45;
 
 fn plan(folder: &Path) -> Plan {
-    let workload = "schema.sql = \"CREATE TABLE t(id INTEGER PRIMARY KEY)\"\n[transaction.insert]\n\
-        sql = \"INSERT INTO t VALUES (:id)\"\nparam.id = { sequence = {} }\n";
     let study = format!(
         "rounds = {ROUNDS}\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\ndriver = \"mock:scripted\"\n\
          profile = \"wal-normal\"\nvars.x = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.x = [1, 2]"
     );
-    let mut plan = common::plan(folder, workload, &study);
-    for variant in &mut plan.variants {
-        variant.trial.connection.options.insert("script".into(), json!({ "pause_ms": 3 }));
-    }
+    let mut plan = common::plan(folder, common::INSERTS, &study);
+    common::script(&mut plan, &json!({ "pause_ms": 3 }));
     plan
 }
 
@@ -44,6 +40,14 @@ fn child() {
         Run::new(plan(&folder), "", options, &runners, &stop)
     };
     run.and_then(|r| r.execute(&mut |_| {})).expect("executes");
+}
+
+/// This program with one of the tests that only other tests start.
+fn this_program(test: &str, folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("own path"));
+    command.args(["--exact", test, "--ignored"]).env(FOLDER, folder).env(common::PROGRAMS_BUILT, "1");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 /// Number of rounds in a file. All must be complete.
@@ -79,14 +83,7 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
         if wait > 1_000 && rounds > 0 {
             break;
         }
-        let mut child = Command::new(std::env::current_exe().expect("own path"))
-            .args(["--exact", "killed::child", "--ignored"])
-            .env(FOLDER, folder.path())
-            .env(common::PROGRAMS_BUILT, "1")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("starts");
+        let mut child = this_program("killed::child", folder.path()).spawn().expect("starts");
         // The delay counts from the creation of the run file.
         let known = file.metadata().and_then(|m| m.modified()).ok();
         for _ in 0..3_000 {
@@ -149,14 +146,7 @@ fn a_commit_cut_short_is_rolled_back_by_the_next_reader() {
     let begun =
         Run::new(plan(folder.path()), "", options.clone(), &runners, &stop).and_then(|r| r.execute(&mut |_| {}));
     assert!(begun.expect("stopped at once").interrupted);
-    let status = Command::new(std::env::current_exe().expect("own path"))
-        .args(["--exact", "killed::child_that_dies_while_it_writes", "--ignored"])
-        .env(FOLDER, folder.path())
-        .env(common::PROGRAMS_BUILT, "1")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .expect("ran");
+    let status = this_program("killed::child_that_dies_while_it_writes", folder.path()).status().expect("ran");
     assert!(!status.success());
     let journal = folder.path().join("run.db-journal");
     assert!(journal.metadata().is_ok_and(|m| m.len() > 0), "there is no hot journal, so this shows nothing");
@@ -203,7 +193,7 @@ fn a_full_disk_is_a_failed_row_and_the_next_trial_has_its_space_back() {
         println!("skipped: mounting a small tmpfs needs root");
         return;
     };
-    let (runners, folder, stop) = (common::runners(), common::scratch(), AtomicBool::new(false));
+    let (runners, folder) = (common::runners(), common::scratch());
     let workload = "schema.sql = \"CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)\"\n[transaction.insert]\nbegin = \"immediate\"\n\
         sql = \"INSERT INTO t VALUES (:id, :x)\"\nparam.id = { sequence = {} }\nparam.x = { hex = 8000 }\n\
         [[invariant]]\nsql = \"SELECT count(*) FROM t\"\nequals = \"committed.insert\"\n";
@@ -212,20 +202,10 @@ fn a_full_disk_is_a_failed_row_and_the_next_trial_has_its_space_back() {
     let options = RunOptions { directory: disk.0.path().join("work"), ..options(folder.path()) };
     let plan = common::plan(folder.path(), workload, study);
     let variants: Vec<String> = (0..plan.variants.len()).map(|i| plan.variant_name(i)).collect();
-    let ended =
-        Run::new(plan, "", options.clone(), &runners, &stop).and_then(|r| r.execute(&mut |_| {})).expect("goes on");
-    assert_eq!(ended.rounds, 2);
-    let mut seen = Vec::new();
-    RunFile::open(&options.file)
-        .and_then(|f| {
-            f.trials(&mut |t| {
-                seen.push(t.record);
-                Ok(())
-            })
-        })
-        .expect("readable");
+    assert_eq!(common::execute(plan, &options, &runners).rounds, 2);
+    let seen = common::trials(&options.file);
     assert_eq!(seen.len(), 8);
-    for record in seen {
+    for StoredTrial { record, .. } in seen {
         let name = &variants[record.variant];
         match record.outcome {
             Outcome::Measured(m) => {

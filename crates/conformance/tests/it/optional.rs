@@ -1,14 +1,10 @@
 //! A driver that is not installed is reported with its remedy and skipped; no other driver fails because of it.
 
-use crate::common;
+use crate::common::{self, options};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use litelab_conformance::{CheckVerdict, Suite};
-use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners};
-use litelab_record::RunFile;
-use litelab_record::outcome::Outcome;
+use litelab_engine::{Run, Runners};
 
 const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
 
@@ -16,7 +12,7 @@ const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install 
 fn runners(home: &std::path::Path, more: &str) -> Runners {
     let all = common::runners().get("mock").expect("found").manifest.drivers.clone();
     let all: Vec<&str> = all.iter().map(String::as_str).chain(["postgres"]).collect();
-    common::disguise_with(home, "mock", &[], &all, more)
+    common::disguise(home, "mock", &[], &all, more)
 }
 
 fn study(drivers: &str) -> String {
@@ -24,11 +20,6 @@ fn study(drivers: &str) -> String {
         "rounds = 2\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nrole.w = {{ run = \"insert\", count = 10 }}\n\
          vary.driver = [{drivers}]"
     )
-}
-
-fn options(folder: &std::path::Path) -> RunOptions {
-    let patience = Patience { trial: Duration::from_secs(60), ..Patience::default() };
-    RunOptions { patience, ..common::options(folder) }
 }
 
 #[test]
@@ -70,14 +61,9 @@ fn a_study_leaves_its_variants_out_and_runs_the_others() {
     assert_eq!(skipped, [None, Some(why), None]);
     let ended = run.execute(&mut |_| {}).expect("it runs");
     assert_eq!((ended.rounds, ended.failed), (2, 0));
-    let mut variants = Vec::new();
-    let file = RunFile::open(&options(folder.path()).file).expect("a run");
-    file.trials(&mut |trial| {
-        assert!(matches!(trial.record.outcome, Outcome::Measured(_)), "{:?}", trial.record.outcome);
-        variants.push(trial.record.variant);
-        Ok(())
-    })
-    .expect("readable");
+    let stored = common::trials(&options(folder.path()).file);
+    let mut variants: Vec<usize> = stored.iter().map(|trial| trial.record.variant).collect();
+    stored.into_iter().for_each(|trial| drop(common::measured(trial.record.outcome)));
     variants.sort_unstable();
     assert_eq!(variants, [0, 0, 2, 2]);
 }
@@ -90,16 +76,4 @@ fn a_study_of_nothing_else_does_not_begin() {
     let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
     assert!(error.contains("install libpq"), "{error}");
     assert!(!options(folder.path()).file.exists());
-}
-
-#[test]
-fn what_is_optional_must_be_a_driver_of_the_manifest() {
-    let home = common::scratch();
-    let folder = home.path().join("runners").join("r");
-    std::fs::create_dir_all(&folder).expect("folder");
-    let text = OPTIONAL.replace("postgres", "scriptet");
-    let manifest = format!("name = \"r\"\nlanguage = \"x\"\ncommand = [\"./r\"]\ndrivers = [\"scripted\"]\n{text}");
-    std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");
-    let error = Runners::find(home.path()).expect_err("refused").to_string();
-    assert!(error.contains("did you mean `scripted`?") && error.contains("runner.toml"), "{error}");
 }

@@ -1,12 +1,11 @@
 //! A run and its file, with the scripted runner: exact contents, the order of trials, stop and resume.
 
-use crate::common;
+use crate::common::{self, execute, options, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use litelab_engine::event::Event;
-use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions};
 use litelab_model::Plan;
 use litelab_protocol::histogram::Histogram;
@@ -33,25 +32,6 @@ fn scripted(folder: &Path, rounds: u32) -> Plan {
 
 fn script(variant: &mut litelab_model::Variant, script: serde_json::Value) {
     variant.trial.connection.options.insert("script".into(), script);
-}
-
-fn options(folder: &Path) -> RunOptions {
-    let second = Duration::from_secs(1);
-    let patience = Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() };
-    RunOptions { patience, ..common::options(folder) }
-}
-
-fn trials(file: &Path) -> Vec<StoredTrial> {
-    let mut all = Vec::new();
-    RunFile::open(file)
-        .and_then(|f| {
-            f.trials(&mut |t| {
-                all.push(t);
-                Ok(())
-            })
-        })
-        .expect("readable");
-    all
 }
 
 fn measured(trial: &StoredTrial) -> &Measurement {
@@ -91,43 +71,6 @@ fn scripted_times_arrive_in_the_file_exactly() {
         let ticked: u64 = series.ticks.iter().flat_map(|t| &t.counts).map(|c| c.committed).sum();
         assert_eq!((ticked, series.ticks.last().map(|t| t.t_ms)), (10, Some(19 * unit / MS)));
     }
-}
-
-#[test]
-fn a_stall_counts_for_everyone_who_was_due_in_it() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
-    let study = "rounds = 1\n[[scenario]]\nname = \"stall\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
-        driver = \"mock:scripted\"\nrole.w = { run = \"insert\", for = \"10s\", rate = 1000, arrivals = \"constant\" }";
-    let mut plan = common::plan(folder.path(), common::INSERTS, study);
-    script(
-        &mut plan.variants[0],
-        json!({ "service_ns": { "insert": [[100_000, 4_999], 1_000 * MS, [100_000, 5_000]] } }),
-    );
-    let begun = Instant::now();
-    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
-    run.execute(&mut |_| {}).expect("executes");
-    assert!(begun.elapsed() < Duration::from_secs(10), "its ten seconds are virtual, and took {:?}", begun.elapsed());
-    let stored = trials(&options(folder.path()).file);
-    let operation = &measured(&stored[0]).result.operations[0];
-    // Arrival n is due at n ms. Number 5000 takes a second, and the following ones 100 µs each.
-    let (mut response, mut lag, mut free) = (Histogram::new(), Histogram::new(), 0);
-    for n in 1..=10_000 {
-        let (due, service) = (n * MS, if n == 5_000 { 1_000 * MS } else { 100_000 });
-        let start = due.max(free);
-        free = start + service;
-        response.record(free - due);
-        lag.record(start - due);
-    }
-    assert_eq!((operation.committed, operation.unserved), (10_000, 0));
-    assert_eq!(operation.timers.get("response"), Some(&response));
-    assert_eq!(operation.timers.get("lag"), Some(&lag));
-    // A closed loop would show one slow transaction in ten thousand; in fact nearly one in ten was late by more than
-    // 100 ms.
-    assert!(operation.service.quantile(0.999).is_some_and(|ns| ns < 101_000));
-    assert!(
-        response.quantile(0.91).is_some_and(|ns| ns > 100 * MS)
-            && response.quantile(0.5).is_some_and(|ns| ns < 101_000)
-    );
 }
 
 #[test]
@@ -229,9 +172,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
     let runners = common::runners();
     let whole = common::scratch();
     let never = AtomicBool::new(false);
-    Run::new(scripted(whole.path(), 3), "", options(whole.path()), &runners, &never)
-        .and_then(|run| run.execute(&mut |_| {}))
-        .expect("executes");
+    execute(scripted(whole.path(), 3), &options(whole.path()), &runners);
     let whole = timeless(&options(whole.path()).file);
     assert_eq!(whole.len(), 9);
     for after in [1, 2, 3, 5, 6, 8] {
@@ -269,7 +210,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
 /// changes a setting by itself.
 #[test]
 fn a_trial_whose_settings_move_fails_and_names_both_values() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let (folder, runners) = (common::scratch(), common::runners());
     let study = "rounds = 1\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nprofile = \"wal-full\"\n\
          role.w = { run = \"insert\", count = 10, workers = 2 }\nvary.sharing = [\"own-connection\", \"pool(2)\", \"writer-readers(1)\"]";
     let mut plan = common::plan(folder.path(), common::INSERTS, study);
@@ -278,9 +219,7 @@ fn a_trial_whose_settings_move_fails_and_names_both_values() {
         (off.sql, off.bind) = ("PRAGMA synchronous = OFF".into(), Vec::new());
         variant.trial.transactions[0].statements.push(off);
     }
-    Run::new(plan, "", options(folder.path()), &runners, &stop)
-        .and_then(|run| run.execute(&mut |_| {}))
-        .expect("executes");
+    execute(plan, &options(folder.path()), &runners);
     let stored = trials(&options(folder.path()).file);
     assert_eq!(stored.len(), 3);
     for trial in &stored {
@@ -295,9 +234,7 @@ fn a_trial_whose_settings_move_fails_and_names_both_values() {
 fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_rounds() {
     let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
     let options = options(folder.path());
-    Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &stop)
-        .and_then(|run| run.execute(&mut |_| {}))
-        .expect("executes");
+    execute(scripted(folder.path(), 1), &options, &runners);
     let before = timeless(&options.file);
     let file = rusqlite::Connection::open(&options.file).expect("run file");
     assert_eq!(file.execute("DELETE FROM run WHERE key = 'finished'", []).expect("deleted"), 1);
@@ -374,12 +311,11 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
 
 #[test]
 fn a_runner_that_dies_is_a_failed_row_and_the_run_goes_on() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let (folder, runners) = (common::scratch(), common::runners());
     let study = "rounds = 2\n[[scenario]]\nname = \"mixed\"\nworkload = \"w.toml\"\nprofile = \"wal-normal\"\n\
         role.w = { run = \"insert\", count = 10 }\nvary.driver = [\"mock:dies\", \"mock:scripted\", \"rusqlite:rusqlite\"]";
     let plan = common::plan(folder.path(), common::INSERTS, study);
-    let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
-    let ended = run.execute(&mut |_| {}).expect("executes");
+    let ended = execute(plan, &options(folder.path()), &runners);
     assert_eq!((ended.rounds, ended.failed, ended.interrupted), (2, 2, false));
     let stored = trials(&options(folder.path()).file);
     assert_eq!(stored.len(), 6);
@@ -405,36 +341,4 @@ fn a_run_is_refused_before_it_begins_where_a_driver_cannot_do_it() {
     let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
     assert!(error.contains("g/only: driver `scripted` does not have sharing `group-commit`"), "{error}");
     assert!(!options(folder.path()).file.exists(), "a refused run leaves no file");
-}
-
-#[test]
-fn a_script_may_come_from_a_file() {
-    use std::io::Write;
-    let (folder, runners) = (common::scratch(), common::runners());
-    let mut variant = scripted(folder.path(), 1).variants.remove(0);
-    variant.trial.connection.options.clear();
-    variant.trial.driver = "scripted".into();
-    let file = folder.path().join("script.json");
-    std::fs::write(&file, r#"{ "service_ns": { "insert": [7000000] } }"#).expect("written");
-    let mut child = runners
-        .get("mock")
-        .expect("found")
-        .command("run")
-        .env("LITELAB_MOCK_SCRIPT", &file)
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let trial = litelab_protocol::Trial {
-        databases: vec![litelab_protocol::Database::File { path: "none".into() }],
-        ..variant.trial
-    };
-    let text = serde_json::to_string(&trial).expect("JSON");
-    child.stdin.take().expect("piped").write_all(format!("{text}\n{{\"type\":\"go\"}}\n").as_bytes()).expect("written");
-    let output = child.wait_with_output().expect("ends");
-    let last = output.stdout.split(|b| *b == b'\n').rfind(|l| !l.is_empty()).expect("a last line");
-    let litelab_protocol::Message::Result(result) = serde_json::from_slice(last).expect("a line") else {
-        panic!("no result")
-    };
-    assert_eq!((result.elapsed_ns, result.operations[0].committed), (70 * MS, 10));
 }

@@ -1,6 +1,6 @@
 //! The search for the highest sustainable rate. In virtual time its result is known in advance, to the last probe.
 
-use crate::common::{self, options};
+use crate::common::{self, options, script, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use litelab_engine::event::Event;
 use litelab_engine::{Run, Runners};
 use litelab_model::Plan;
+use litelab_record::StoredTrial;
 use litelab_record::measure::Meter;
-use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Probe, SearchOutcome};
-use litelab_record::{RunFile, StoredTrial};
-use serde_json::{Value, json};
+use litelab_record::outcome::{FailureKind, Measurement, Outcome, Probe, SearchOutcome};
+use serde_json::json;
 
 const WORKLOAD: &str = r#"
 schema.sql = "CREATE TABLE t(id INTEGER PRIMARY KEY)"
@@ -43,12 +43,6 @@ fn plan(folder: &Path, lines: &[&str], search: &str) -> Plan {
     common::plan(folder, WORKLOAD, &study)
 }
 
-fn script(plan: &mut Plan, script: &Value) {
-    for variant in &mut plan.variants {
-        variant.trial.connection.options.insert("script".into(), script.clone());
-    }
-}
-
 /// Runs a plan to its end. Returns the trials, and the probes that events reported.
 fn run(folder: &Path, plan: Plan, runners: &Runners) -> (Vec<StoredTrial>, Vec<Probe>) {
     let (stop, mut reported) = (AtomicBool::new(false), Vec::new());
@@ -62,27 +56,10 @@ fn run(folder: &Path, plan: Plan, runners: &Runners) -> (Vec<StoredTrial>, Vec<P
     (trials(&options(folder).file), reported)
 }
 
-fn trials(file: &Path) -> Vec<StoredTrial> {
-    let mut all = Vec::new();
-    let mut keep = |trial| {
-        all.push(trial);
-        Ok(())
-    };
-    RunFile::open(file).and_then(|f| f.trials(&mut keep)).expect("readable");
-    all
-}
-
 fn measured(trial: &StoredTrial) -> &Measurement {
     match &trial.record.outcome {
         Outcome::Measured(m) => m,
         Outcome::Failed(f) => panic!("it failed: {f:?}"),
-    }
-}
-
-fn failed(trial: &StoredTrial) -> &Failure {
-    match &trial.record.outcome {
-        Outcome::Failed(f) => f,
-        Outcome::Measured(m) => panic!("it passed: {:?}", m.search),
     }
 }
 
@@ -98,28 +75,15 @@ fn rates(probes: &[Probe]) -> Vec<f64> {
     probes.iter().map(|p| p.rate).collect()
 }
 
-/// The mock under another name, started by a shell that counts its trials and first runs these lines, with the count in
-/// `$n`. Trial number n uses the script `n.json` of the folder, if it exists.
+/// The mock, started by a shell that counts its trials and first runs these lines, with the count in `$n`. Trial number
+/// n uses the script `n.json` of the folder, if it exists.
 fn counted(folder: &Path, lines: &str) -> Runners {
-    let runners = common::runners();
-    let mock = runners.get("mock").expect("found");
-    let program = mock.directory.join(&mock.manifest.command[0]);
-    let home = folder.join("runners/mock");
-    std::fs::create_dir_all(&home).expect("folder");
-    let drivers: Vec<&str> = mock.manifest.drivers.iter().map(String::as_str).collect();
-    let manifest = format!(
-        "name = \"mock\"\nlanguage = \"sh\"\ncommand = [\"sh\", \"runner.sh\"]\ndrivers = {drivers:?}\n{}",
-        common::dialects(&drivers)
-    );
     let at = folder.display();
-    let shell = format!(
+    let lines = format!(
         "if [ \"$1\" = run ]; then\necho >>'{at}/trials'\nn=$(($(wc -l <'{at}/trials')))\n{lines}\n\
-         if [ -e '{at}/'$n.json ]; then export LITELAB_MOCK_SCRIPT='{at}/'$n.json; fi\nfi\nexec '{}' \"$@\"\n",
-        program.display()
+         if [ -e '{at}/'$n.json ]; then export LITELAB_MOCK_SCRIPT='{at}/'$n.json; fi\nfi"
     );
-    std::fs::write(home.join("runner.toml"), manifest).expect("manifest");
-    std::fs::write(home.join("runner.sh"), shell).expect("script");
-    Runners::find(folder).expect("manifest")
+    common::wrapped(folder, "mock", &lines)
 }
 
 #[test]
@@ -252,7 +216,7 @@ fn a_trial_that_fails_ends_its_search_and_not_the_run() {
         assert_eq!(stored.len(), 2);
         if dies {
             // Rates 90 and 180 were sustained.
-            let failure = failed(&stored[0]);
+            let failure = common::failed(stored[0].record.outcome.clone());
             assert_eq!(failure.kind, FailureKind::Runner);
             assert!(
                 failure.reason.starts_with("at 360 per second: the runner died (exit status: 9)"),

@@ -4,7 +4,6 @@
 //! [`queue`] calls the library as an application would, [`pool`] opens its connections, [`session`] connects it to the
 //! harness.
 
-mod describe;
 mod fault;
 mod pool;
 mod queue;
@@ -21,8 +20,8 @@ pub fn driver() -> Driver {
     // It supports only two kinds of sharing: every operation writes, so that separate readers would have no work, and
     // the library's own pool replaces that of the harness. Each worker waits for its calls in a runtime of its own, so
     // that it runs in threads.
-    let apalis =
-        Driver::new::<Apalis>("apalis-sqlite", describe::about).executors(&[Executor::Threads, Executor::Processes]);
+    let apalis = Driver::new::<Apalis>("apalis-sqlite", crate::describe::apalis_sqlite)
+        .executors(&[Executor::Threads, Executor::Processes]);
     apalis.interface(interface()).sharings(&["own-connection", "one-connection"])
 }
 

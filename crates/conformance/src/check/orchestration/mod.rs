@@ -1,23 +1,20 @@
 //! The checks of a driver that offers the interface `orchestration` in place of SQL.
 //!
-//! The suite assumes nothing about how a library stores its orchestrations, and only the runner sees their results. It
-//! therefore gives each orchestration a unique, drawn name, and counts the rows of the file that contain it, in
-//! whatever tables. A driver without SQLite stores nothing in a file; its file is not checked.
+//! Only the runner sees the results of orchestrations, whose names are drawn. A driver without SQLite stores nothing in a
+//! file; its file is not checked.
 
 mod answers;
 mod kept;
-mod refusals;
-mod settings;
 
 use std::ops::Range;
-use std::path::Path;
 
-use litelab_protocol::draw::{Drawer, Value};
 use litelab_protocol::invocation::Operation;
 use litelab_protocol::{Begin, Interface, Source, Transaction, Trial};
 
-use super::Check;
-use super::queue::content::Content;
+use super::library::content::Content;
+use super::library::{self, Library};
+use super::{Check, Found, Needs};
+use crate::database::File;
 use crate::draft::{Draft, transaction, yielding};
 use crate::subject::Subject;
 
@@ -33,23 +30,54 @@ pub fn interface() -> Interface {
 
 /// All checks, in the order in which they run. The first one is the minimum: if it fails, the others are not run.
 pub const CHECKS: &[Check] = &[
-    check!("orchestration-answers", "it opens, runs ten orchestrations to their ends, and ends", answers::answers),
-    check!(
+    Check::any("orchestration-answers", "it opens, runs ten orchestrations to their ends, and ends", answers::answers),
+    Check::any(
         "orchestration-refusals",
         "SQL and what is no operation of the interface is refused before `ready`",
-        refusals::refusals
+        refusals,
     ),
-    check!("orchestration-waits", "an operation lasts as long as its activities at least", answers::waits),
-    check!("orchestration-large", "large payloads come to their end, and are kept", kept::large),
-    check!("orchestration-workers", "every sharing and executor: each orchestration that ended is kept", kept::workers),
-    check!("orchestration-settings", "the settings are those in effect; the file agrees", settings::read_back),
-    check!("orchestration-ticks", "it reports progress", answers::ticks),
-    check!(
-        "orchestration-killed",
-        "killed, it leaves a database that opens, with every orchestration that was acknowledged",
-        kept::killed
+    Check::any("orchestration-waits", "an operation lasts as long as its activities at least", answers::waits),
+    Check::any("orchestration-large", "large payloads come to their end, and are kept", kept::large),
+    Check::any(
+        "orchestration-workers",
+        "every sharing and executor: each orchestration that ended is kept",
+        kept::workers,
     ),
+    Check {
+        needs: Needs::Storage,
+        ..Check::any("orchestration-settings", "the settings are those in effect; the file agrees", read_back)
+    },
+    Check::any("orchestration-ticks", "it reports progress", answers::ticks),
+    Check {
+        needs: Needs::Storage,
+        ..Check::any(
+            "orchestration-killed",
+            "killed, it leaves a database that opens, with every orchestration that was acknowledged",
+            kept::killed,
+        )
+    },
 ];
+
+const ORCHESTRATION: Library = Library {
+    draft,
+    usual: "quick",
+    wrong: [
+        "SELECT ?1, ?2, ?3",
+        "CALL orchestration.fan_in(?1, ?2, ?3)",
+        "CALL queue.enqueue(?1, ?2, ?3)",
+        "CALL orchestration.fan_out(?1)",
+    ],
+    profiles: &[&[("journal_mode", "WAL"), ("synchronous", "EXTRA"), ("cache_size", "-3456")]],
+    refuses_profiles: true,
+};
+
+fn refusals(subject: &Subject<'_>) -> Found {
+    library::refusals(subject, &ORCHESTRATION, &[])
+}
+
+fn read_back(subject: &Subject<'_>) -> Found {
+    library::read_back(subject, &ORCHESTRATION)
+}
 
 /// Activities of `quick` and of `slow`.
 const ACTIVITIES: u64 = 3;
@@ -84,21 +112,14 @@ fn transactions() -> [Transaction; 3] {
 }
 
 /// A trial with all transactions on this file, under the library's own settings.
-fn draft(subject: &Subject<'_>, path: &Path) -> Draft {
-    let mut draft = Draft::new(subject).on_file(path);
-    draft.trial.connection.settings.clear();
-    transactions().into_iter().fold(draft, Draft::transaction)
+fn draft(subject: &Subject<'_>, file: &File) -> Draft {
+    transactions().into_iter().fold(Draft::new(subject).on(file).profile(&[]), Draft::transaction)
 }
 
 /// Names of orchestrations by the number of their `quick` operation.
 fn instances(trial: &Trial, numbers: Range<u64>) -> Vec<String> {
     let [quick, ..] = transactions();
-    let drawer = Drawer::new(trial.seed, &quick.name, &quick.params, 0);
-    let text = |number| match drawer.draw(0, number) {
-        Value::Text(text) => text,
-        other => format!("{other:?}"),
-    };
-    numbers.map(text).collect()
+    library::drawn(trial, &quick, numbers)
 }
 
 /// Indices of the names that no row of the file contains.
@@ -110,6 +131,3 @@ fn missing(content: &Content, instances: &[String]) -> Vec<usize> {
 fn keeps(subject: &Subject<'_>) -> bool {
     subject.driver.sqlite.is_some()
 }
-
-/// Reason why the file is not checked.
-const KEEPS_NOTHING: &str = "it has no SQLite inside, and keeps nothing";

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use litelab_protocol::Load;
 
-use super::content::Content;
-use super::{done, draft, filled, payloads};
-use crate::check::{Found, ensure, passed, skipped};
+use super::{draft, filled, payloads};
+use crate::check::library::content::Content;
+use crate::check::{Found, passed, skipped};
 use crate::draft::count;
+use crate::error::{Result, ensure};
 use crate::subject::Subject;
 
 /// Pauses between a claim and its completion, in milliseconds. On a busy machine the suite may miss the first one.
@@ -40,29 +41,29 @@ enum Ending {
 }
 
 /// Reads the file between the claim and the completion of its only task, and after it.
-fn ending(subject: &Subject<'_>, pause_ms: u64) -> Result<Ending, String> {
-    let path = filled(subject, &format!("completes-{pause_ms}.db"), 1)?;
-    let mut trial = draft(subject, &path).role("c", 1, &["claim", "complete"], count(2)).build();
+fn ending(subject: &Subject<'_>, pause_ms: u64) -> Result<Ending> {
+    let file = filled(subject, 1)?;
+    let mut trial = draft(subject, &file).role("c", 1, &["claim", "complete"], count(2)).build();
     trial.roles[0].load = Load::Closed { think_us: pause_ms * 1_000 };
-    let untouched = Content::read(&path)?;
+    let untouched = Content::read(&file)?;
     let mut started = subject.start(&trial)?;
     started.go();
     let begun = Instant::now();
     let mut claimed = untouched.clone();
     while claimed == untouched && begun.elapsed() < Duration::from_millis(pause_ms) {
         std::thread::sleep(Duration::from_millis(5));
-        claimed = Content::read(&path)?;
+        claimed = Content::read(&file)?;
     }
-    let result = subject.finish(&trial, started)?.result;
-    let counts = (done(&result, "claim"), done(&result, "complete"));
+    let heard = subject.finish(&trial, started)?;
+    let counts = (heard.done("claim"), heard.done("complete"));
     ensure!(counts == ((1, 0), (1, 0)), "its only task was claimed and completed, and it counts {counts:?}");
-    let again = draft(subject, &path).role("c", 1, &["claim"], count(1)).build();
-    let found = done(&subject.run(&again)?.result, "claim");
+    let again = draft(subject, &file).role("c", 1, &["claim"], count(1)).build();
+    let found = subject.run(&again)?.done("claim");
     ensure!(found == (0, 1), "its only task was completed, and claimed and claimed in vain is then {found:?}");
     let payload = payloads(&trial, 0..1).remove(0);
     Ok(if claimed.rows_with(&payload) == 0 {
         Ending::Removed
-    } else if claimed == Content::read(&path)? {
+    } else if claimed == Content::read(&file)? {
         Ending::Unchanged
     } else {
         Ending::Changed
@@ -71,22 +72,21 @@ fn ending(subject: &Subject<'_>, pause_ms: u64) -> Result<Ending, String> {
 
 /// The only task is claimed, given back, claimed again and completed.
 pub fn fails(subject: &Subject<'_>) -> Found {
-    let path = filled(subject, "fails.db", 1)?;
+    let file = filled(subject, 1)?;
     let steps = ["claim", "fail", "claim", "complete", "claim"];
-    let trial = draft(subject, &path).role("c", 1, &steps, count(5)).build();
-    let started = match subject.start(&trial) {
+    let trial = draft(subject, &file).role("c", 1, &steps, count(5)).build();
+    let mut started = match subject.start(&trial) {
         Ok(started) => started,
         Err(reason) => {
             // The refusal is only accepted if the same driver starts without `fail`.
-            let without = draft(subject, &path).role("c", 1, &["claim"], count(1)).build();
+            let without = draft(subject, &file).role("c", 1, &["claim"], count(1)).build();
             subject.start(&without)?.close_input()?;
-            return skipped(reason);
+            return skipped(reason.to_string());
         }
     };
-    let mut started = started;
     started.go();
-    let result = subject.finish(&trial, started)?.result;
-    let counts = ["claim", "fail", "complete"].map(|name| done(&result, name));
+    let heard = subject.finish(&trial, started)?;
+    let counts = ["claim", "fail", "complete"].map(|name| heard.done(name));
     ensure!(
         counts == [(2, 1), (1, 0), (1, 0)],
         "its only task was claimed, given back, claimed, completed and looked for: claims, `fail` and `complete`, each \

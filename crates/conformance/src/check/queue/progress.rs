@@ -4,19 +4,16 @@ use std::collections::BTreeMap;
 
 use litelab_protocol::{Load, Until};
 
-use super::{done, draft, empty};
-use crate::check::{Found, Wrong, ensure, passed, timely, tries};
+use super::{draft, empty};
+use crate::check::{Found, passed};
+use crate::error::{ensure, timely};
 use crate::subject::Subject;
 
 /// Tasks are enqueued and completed for 300 ms, in which 15 ticks are due.
 pub fn ticks(subject: &Subject<'_>) -> Found {
-    tries(|tried| ticks_of(subject, tried)).and_then(passed)
-}
-
-fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
-    let path = empty(subject, &format!("ticks-{tried}.db"))?;
+    let file = empty(subject)?;
     let until = Until::Time { ms: 300 };
-    let mut trial = draft(subject, &path).role("r", 1, &["enqueue", "claim", "complete", "claim"], until).build();
+    let mut trial = draft(subject, &file).role("r", 1, &["enqueue", "claim", "complete", "claim"], until).build();
     trial.roles[0].load = Load::Closed { think_us: 1_000 };
     trial.tick_ms = 20;
     let heard = subject.run(&trial)?;
@@ -32,18 +29,18 @@ fn ticks_of(subject: &Subject<'_>, tried: u32) -> Result<String, Wrong> {
         (sum.0, sum.1) = (sum.0 + count.committed, sum.1 + count.empty);
     }
     for name in ["enqueue", "claim", "complete"] {
-        let (sum, all) = (ticked.get(name).copied().unwrap_or_default(), done(&heard.result, name));
+        let (sum, all) = (ticked.get(name).copied().unwrap_or_default(), heard.done(name));
         let what = format!("`{name}`: ticks add up to {sum:?} done and in vain, the result says {all:?}");
         ensure!(sum.0 <= all.0 && sum.1 <= all.1, "{what}");
         // Transactions after the last tick may be missing.
         timely!(2 * sum.0 >= all.0 && 2 * sum.1 >= all.1, "{what}");
     }
-    let (claims, enqueued) = (done(&heard.result, "claim"), done(&heard.result, "enqueue"));
+    let (claims, enqueued) = (heard.done("claim"), heard.done("enqueue"));
     // A round without a task ends at its claim, so that every round but the last has one claim of either kind.
     ensure!(
         claims.0.abs_diff(enqueued.0) <= 1 && claims.1.abs_diff(enqueued.0) <= 1,
         "{} tasks came one at a time, and claimed and claimed in vain were {claims:?}",
         enqueued.0
     );
-    Ok(format!("{} ticks, {} tasks", heard.ticks.len(), enqueued.0))
+    passed(format!("{} ticks, {} tasks", heard.ticks.len(), enqueued.0))
 }

@@ -5,12 +5,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use litelab_engine::trial::Patience;
+use litelab_engine::prepare::Prepared;
+use litelab_engine::run::Ended;
+use litelab_engine::trial::{Patience, TrialContext};
 use litelab_engine::{Run, RunOptions, Runners};
 use litelab_model::{Options, Plan, library, resolve};
-use litelab_record::RunFile;
-use litelab_record::outcome::Outcome;
+use litelab_record::outcome::{Failure, Measurement, Outcome, Series};
+use litelab_record::{RunFile, StoredTrial};
 
 /// A workload of one transaction, which inserts a row.
 pub const INSERTS: &str = r#"
@@ -69,13 +72,19 @@ pub fn server() -> Option<litelab_servers::Instance> {
     }
 }
 
+/// Deadlines long enough for a busy machine, and short enough for a test that hangs.
+pub fn patience() -> Patience {
+    let second = Duration::from_secs(1);
+    Patience { ready: 60 * second, silence: 30 * second, trial: 60 * second, ..Patience::default() }
+}
+
 /// Options of a run whose file and databases are in this folder.
 pub fn options(folder: &Path) -> RunOptions {
     RunOptions {
         file: folder.join("run.db"),
         directory: folder.join("work"),
         urls: Default::default(),
-        patience: Patience::default(),
+        patience: patience(),
         calibrate: false,
         flame: false,
     }
@@ -86,38 +95,43 @@ pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")
 }
 
-/// Writes the folder of a runner whose program is the mock, started with these words before the verb.
-pub fn disguise(home: &Path, name: &str, words: &[&str], drivers: &[&str]) -> Runners {
-    disguise_with(home, name, words, drivers, "")
+/// Writes the folder of a runner whose program is the mock, started with these words before the verb. `more` are
+/// further lines of the manifest.
+pub fn disguise(home: &Path, name: &str, words: &[&str], drivers: &[&str], more: &str) -> Runners {
+    let program = program(&runners(), "mock").display().to_string();
+    let command: Vec<&str> = std::iter::once(program.as_str()).chain(words.iter().copied()).collect();
+    write_runner(home, name, &command, drivers, more)
 }
 
-/// As [`disguise`], with additional lines in the manifest.
-pub fn disguise_with(home: &Path, name: &str, words: &[&str], drivers: &[&str], more: &str) -> Runners {
+/// A runner of this name that is a shell script of these lines, followed by the program of the runner itself.
+pub fn wrapped(home: &Path, name: &str, lines: &str) -> Runners {
     let runners = runners();
-    let mock = runners.get("mock").expect("found");
-    let program = mock.directory.join(&mock.manifest.command[0]);
+    let drivers = &runners.get(name).expect("found").manifest.drivers;
+    let drivers: Vec<&str> = drivers.iter().map(String::as_str).collect();
+    let shell = format!("{lines}\nexec '{}' \"$@\"\n", program(&runners, name).display());
+    std::fs::create_dir_all(home.join("runners").join(name)).expect("folder");
+    std::fs::write(home.join("runners").join(name).join("runner.sh"), shell).expect("script");
+    write_runner(home, name, &["sh", "runner.sh"], &drivers, "")
+}
+
+/// Writes the manifest of a runner, with the dialects of the mock's drivers, and finds it.
+pub fn write_runner(home: &Path, name: &str, command: &[&str], drivers: &[&str], more: &str) -> Runners {
+    let runners = runners();
+    let dialects = &runners.get("mock").expect("found").manifest.dialects;
+    let of_these = dialects.iter().filter(|(driver, _)| drivers.contains(&driver.as_str()));
+    let dialects: String = of_these.map(|(driver, dialect)| format!("{driver} = \"{dialect}\"\n")).collect();
+    let manifest = format!(
+        "name = {name:?}\nlanguage = \"rust\"\ncommand = {command:?}\ndrivers = {drivers:?}\n{more}\n[dialect]\n{dialects}"
+    );
     let folder = home.join("runners").join(name);
     std::fs::create_dir_all(&folder).expect("folder");
-    let command: Vec<String> = std::iter::once(program.display().to_string())
-        .chain(words.iter().map(|w| (*w).to_owned()))
-        .map(|w| format!("{w:?}"))
-        .collect();
-    let manifest = format!(
-        "name = {name:?}\nlanguage = \"rust\"\ncommand = [{}]\ndrivers = {drivers:?}\n{more}\n{}",
-        command.join(", "),
-        dialects(drivers)
-    );
     std::fs::write(folder.join("runner.toml"), manifest).expect("manifest");
     Runners::find(home).expect("manifest")
 }
 
-/// The mock's table of dialects, for these drivers.
-pub fn dialects(drivers: &[&str]) -> String {
-    let runners = runners();
-    let dialects = &runners.get("mock").expect("found").manifest.dialects;
-    let of_these = dialects.iter().filter(|(driver, _)| drivers.contains(&driver.as_str()));
-    let lines: String = of_these.map(|(driver, dialect)| format!("{driver} = \"{dialect}\"\n")).collect();
-    format!("[dialect]\n{lines}")
+/// Path of a runner's program.
+pub fn program(runners: &Runners, name: &str) -> PathBuf {
+    runners.get(name).expect("found").command("").get_program().into()
 }
 
 /// Resolves a study whose workload is the given text.
@@ -135,21 +149,74 @@ pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) 
     resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Runs the only trial of a plan and returns its outcome.
+/// Gives the mock's driver `scripted` the same script in every variant.
+pub fn script(plan: &mut Plan, script: &serde_json::Value) {
+    for variant in &mut plan.variants {
+        variant.trial.connection.options.insert("script".into(), script.clone());
+    }
+}
+
+/// Runs a plan to its end.
+pub fn execute(plan: Plan, options: &RunOptions, runners: &Runners) -> Ended {
+    let stop = AtomicBool::new(false);
+    let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
+    run.execute(&mut |_| {}).expect("executes")
+}
+
+/// All trials of a run file.
+pub fn trials(file: &Path) -> Vec<StoredTrial> {
+    let mut all = Vec::new();
+    let mut keep = |trial| {
+        all.push(trial);
+        Ok(())
+    };
+    RunFile::open(file).and_then(|f| f.trials(&mut keep)).expect("readable");
+    all
+}
+
+/// Runs a plan of one trial and returns its outcome.
 pub fn only_trial(plan: Plan, folder: &Path, runners: &Runners) -> Outcome {
     let scratch = tempfile::tempdir_in(folder).expect("folder");
     let options = options(scratch.path());
-    let stop = AtomicBool::new(false);
-    let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
-    run.execute(&mut |_| {}).expect("executes");
-    let mut outcome = None;
-    RunFile::open(&options.file)
-        .and_then(|file| {
-            file.trials(&mut |stored| {
-                outcome = Some(stored.record.outcome);
-                Ok(())
-            })
-        })
-        .expect("readable");
-    outcome.expect("a trial")
+    execute(plan, &options, runners);
+    trials(&options.file).remove(0).record.outcome
+}
+
+/// Makes the only trial of a plan, without a run.
+pub fn lone_trial(
+    folder: &Path,
+    mut plan: Plan,
+    runners: &Runners,
+    patience: Patience,
+    keep_going: &mut dyn FnMut() -> bool,
+) -> (Outcome, Series) {
+    litelab_engine::compile::compile(&mut plan).expect("compiles");
+    let found = runners.driver(&plan.variants[0].driver).expect("driver");
+    // A run sets the driver's name when it has found the runner.
+    plan.variants[0].trial.driver.clone_from(&found.name);
+    let variant = &plan.variants[0];
+    let prepared = Prepared::new(folder).file(variant, &mut |_, _| {}).expect("prepared");
+    let directory = folder.join("trial");
+    std::fs::create_dir(&directory).expect("folder");
+    let (runner, directory, prepared) = (found.runner, directory.as_path(), &prepared);
+    let mut context = TrialContext { runner, prepared, servers: None, directory, patience, keep_going };
+    let out = litelab_engine::trial::run(variant, "test", &mut context);
+    assert_eq!(std::fs::read_dir(directory).expect("there").count(), 0, "{} left files", found.name);
+    out
+}
+
+/// The measurement of a trial that must not have failed.
+pub fn measured(outcome: Outcome) -> Measurement {
+    match outcome {
+        Outcome::Measured(measurement) => *measurement,
+        Outcome::Failed(failure) => panic!("it failed: {failure:?}"),
+    }
+}
+
+/// The failure of a trial that must have failed.
+pub fn failed(outcome: Outcome) -> Failure {
+    match outcome {
+        Outcome::Failed(failure) => *failure,
+        Outcome::Measured(m) => panic!("it passed: {:?}", m.result),
+    }
 }

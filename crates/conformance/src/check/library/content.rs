@@ -1,11 +1,10 @@
 //! Content of a file, independent of its schema.
 
-use std::path::Path;
-
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use crate::file;
+use crate::database::File;
+use crate::error::{At, Result};
 
 /// Every row of every table, each as the bytes of its cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,9 +12,8 @@ pub struct Content(Vec<Vec<u8>>);
 
 impl Content {
     /// Reads the whole file in one transaction.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let connection = file::open(path)?;
-        read(&connection).map(Self).map_err(|e| format!("{}: {e}", path.display()))
+    pub fn read(file: &File) -> Result<Self> {
+        read(&file.open()?).map(Self).at(file.0.display())
     }
 
     /// Total size of all rows, in bytes.
@@ -66,15 +64,12 @@ mod tests {
     #[test]
     fn a_payload_is_found_in_any_table_and_wrapping() {
         let folder = tempfile::tempdir().expect("folder");
-        let path = folder.path().join("x.db");
         let schema = "CREATE TABLE \"a \"\"b\"(x, y); CREATE TABLE c(z);
                       INSERT INTO \"a \"\"b\" VALUES (1, 'abc'), (NULL, x'00616263ff'), ('ab', 'c'); INSERT INTO c VALUES ('xabcx')";
-        file::create(&path, schema).expect("made");
-        let before = Content::read(&path).expect("read");
+        let file = File::create(folder.path().join("x.db"), schema).expect("made");
+        let before = Content::read(&file).expect("read");
         assert_eq!((before.rows_with("abc"), before.rows_with("abd")), (3, 0));
-        file::open(&path)
-            .and_then(|c| c.execute_batch("UPDATE c SET z = NULL").map_err(|e| e.to_string()))
-            .expect("changed");
-        assert_ne!(Content::read(&path).expect("read"), before);
+        file.open().expect("opened").execute_batch("UPDATE c SET z = NULL").expect("changed");
+        assert_ne!(Content::read(&file).expect("read"), before);
     }
 }

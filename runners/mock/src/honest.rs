@@ -1,0 +1,38 @@
+//! The honest runners, which do the work for the faults.
+
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use litelab_protocol::Trial;
+
+/// The line that starts the work.
+pub const GO: &[u8] = b"{\"type\":\"go\"}\n";
+
+/// Starts the honest runner and sends it the trial. Its death is detected when it sends nothing.
+pub fn start(target: &Path, trial: &Trial) -> Result<(Child, ChildStdin, BufReader<ChildStdout>), String> {
+    let mut child = Command::new(target)
+        .arg("run")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}; build the honest runner first", target.display()))?;
+    let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("the honest runner has no pipes".into());
+    };
+    let text = serde_json::to_string(trial).map_err(|e| e.to_string())?;
+    let _sent = writeln!(to, "{text}");
+    Ok((child, to, BufReader::new(from)))
+}
+
+/// Path of the honest runner: the program of the runner `rusqlite` in the same folder.
+pub fn target() -> PathBuf {
+    std::env::current_exe().unwrap_or_default().with_file_name("litelab-runner-rusqlite")
+}
+
+/// Path of the honest runner of servers: the program of the runner `go` in its own folder.
+pub fn server_target() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    // target/release/litelab-runner-mock
+    own.ancestors().nth(3).unwrap_or(&own).join("runners").join("go").join("litelab-runner-go")
+}
