@@ -228,21 +228,15 @@ struct Inode {
 }
 
 impl Inode {
-    #[cfg(unix)]
     fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self { device: metadata.dev(), number: metadata.ino(), changed: (metadata.ctime(), metadata.ctime_nsec()) }
     }
-
-    /// A constant: other systems have no inodes.
-    #[cfg(not(unix))]
-    fn of(_: &Metadata) -> Self {
-        Self { device: 0, number: 0, changed: (0, 0) }
-    }
 }
 
 /// The `file:` URI that opens a path as immutable.
-fn immutable(path: &Path) -> String {
+#[must_use]
+pub fn immutable(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut uri = String::from("file:");
     for &byte in path.as_os_str().as_encoded_bytes() {

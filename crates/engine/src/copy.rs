@@ -1,39 +1,15 @@
 //! Fresh copies of a database for a trial, synced to storage before the trial begins.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use litelab_observe::environment::reflink::reflink;
 use litelab_observe::{WalFile, sidecar};
 use thiserror::Error;
 
 /// First bytes of an active rollback journal. A journal kept by `journal_mode=PERSIST` has zeros instead
 /// (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
 const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
-const BUFFER: usize = 1 << 20;
-
-/// Permitted methods of copying.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CopyMethod {
-    /// The fastest method available: reflink, else a copy inside the kernel, else reading and writing.
-    #[default]
-    Fastest,
-    /// Reading and writing only, so that the copy shares no blocks. A shared block is duplicated at its first
-    /// overwrite: a cost that a trial would have and a production database has not.
-    OwnRounds,
-}
-
-/// Method by which a copy was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CopyKind {
-    /// The copy shares all blocks with the original.
-    Reflink,
-    /// Copied by the kernel, which may share blocks or delegate to a file server.
-    CopyFileRange,
-    /// Read and written; the copy shares no blocks.
-    ReadWrite,
-}
 
 /// Reason for which a copy failed. No file is left at the destination.
 #[derive(Debug, Error)]
@@ -59,7 +35,7 @@ pub enum CopyError {
         /// Error of the system call.
         source: io::Error,
     },
-    /// Any other I/O error; [`CopyError::errno`] returns the system's number.
+    /// Any other I/O error.
     #[error("cannot {step}")]
     Io {
         /// Operation that failed.
@@ -69,34 +45,16 @@ pub enum CopyError {
     },
 }
 
-impl CopyError {
-    /// Error number of a failed system call; `None` for other errors.
-    #[must_use]
-    pub fn errno(&self) -> Option<i32> {
-        match self {
-            CopyError::NotEnoughSpace { source, .. } | CopyError::Io { source, .. } => source.raw_os_error(),
-            CopyError::Unclean { .. } | CopyError::Exists(_) => None,
-        }
-    }
-}
-
-/// Copies a closed database by the fastest method. See [`copy_database_by`].
-///
-/// # Errors
-/// A [`CopyError`]; no file is left at the destination.
-pub fn copy_database(from: &Path, to: &Path) -> Result<CopyKind, CopyError> {
-    copy_database_by(CopyMethod::Fastest, from, to)
-}
-
 /// Copies the closed database `from` to `to`, which must not exist, and syncs the file and its directory, so that the
-/// kernel has no page of the copy left to write during a trial. The copy gets its name when it is complete.
+/// kernel has no page of the copy left to write during a trial. The copy gets its name when it is complete. It shares
+/// blocks with the original where the file system can (`copy_file_range`).
 ///
 /// Neither file may be open in this process through SQLite: closing a file descriptor here would drop SQLite's locks
 /// (see [`litelab_observe`]).
 ///
 /// # Errors
 /// A [`CopyError`]; no file is left at the destination.
-pub fn copy_database_by(method: CopyMethod, from: &Path, to: &Path) -> Result<CopyKind, CopyError> {
+pub fn copy_database(from: &Path, to: &Path) -> Result<(), CopyError> {
     refuse_unclean(from)?;
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let path = sidecar(to, suffix);
@@ -104,12 +62,13 @@ pub fn copy_database_by(method: CopyMethod, from: &Path, to: &Path) -> Result<Co
             return Err(CopyError::Exists(path));
         }
     }
-    let source = File::open(from).map_err(io_error("open the database to copy"))?;
+    let mut source = File::open(from).map_err(io_error("open the database to copy"))?;
     let metadata = source.metadata().map_err(io_error("read the database's length"))?;
     place(to, metadata.len(), |file| {
-        let kind = transfer(method, &source, file, metadata.len())?;
-        file.set_permissions(metadata.permissions())?;
-        Ok(kind)
+        if io::copy(&mut source, file)? != metadata.len() {
+            return Err(io::Error::other("the database changed its length while it was copied"));
+        }
+        file.set_permissions(metadata.permissions())
     })
 }
 
@@ -131,7 +90,7 @@ fn refuse_unclean(from: &Path) -> Result<(), CopyError> {
 }
 
 /// Lets `fill` write a temporary file, syncs it, renames it to `to` and syncs the directory.
-fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<CopyKind>) -> Result<CopyKind, CopyError> {
+fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), CopyError> {
     let dir = match to.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),
@@ -142,7 +101,7 @@ fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<CopyK
         .prefix(".litelab-copy-")
         .tempfile_in(dir)
         .map_err(failed("create a file for the copy"))?;
-    let kind = fill(scratch.as_file_mut()).map_err(failed("copy the database"))?;
+    fill(scratch.as_file_mut()).map_err(failed("copy the database"))?;
     // File systems with delayed allocation report a full disk here at the latest.
     scratch.as_file().sync_all().map_err(failed("sync the copy"))?;
     scratch.persist_noclobber(to).map_err(|error| match error.error.kind() {
@@ -154,76 +113,11 @@ fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<CopyK
         let _ = std::fs::remove_file(to);
         return Err(failed("sync the copy's directory")(error));
     }
-    Ok(kind)
-}
-
-fn transfer(method: CopyMethod, from: &File, to: &mut File, bytes: u64) -> io::Result<CopyKind> {
-    if method == CopyMethod::Fastest {
-        match reflink(from, to) {
-            Ok(()) => return Ok(CopyKind::Reflink),
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(error) => return Err(error),
-        }
-        if copy_in_kernel(from, to, bytes)? {
-            return Ok(CopyKind::CopyFileRange);
-        }
-        to.set_len(0)?;
-    }
-    let copied = read_and_write(from, to)?;
-    if copied == bytes {
-        Ok(CopyKind::ReadWrite)
-    } else {
-        Err(io::Error::other("the database changed its length while it was copied"))
-    }
-}
-
-/// Copies by `copy_file_range`. Returns `false` if the kernel cannot copy between these files, or stopped before the
-/// end, as on some virtual file systems.
-#[cfg(target_os = "linux")]
-fn copy_in_kernel(from: &File, to: &File, bytes: u64) -> io::Result<bool> {
-    use rustix::io::Errno;
-    let (mut read_at, mut written_to) = (0u64, 0u64);
-    while read_at < bytes {
-        let step = usize::try_from(bytes - read_at).unwrap_or(usize::MAX).min(1 << 30);
-        match rustix::fs::copy_file_range(from, Some(&mut read_at), to, Some(&mut written_to), step) {
-            Ok(0) => return Ok(false),
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL | Errno::PERM) => {
-                return Ok(false);
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(true)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn copy_in_kernel(_: &File, _: &File, _: u64) -> io::Result<bool> {
-    Ok(false)
-}
-
-/// Copies through a buffer, because `std::io::copy` between files uses the kernel, which may share blocks.
-fn read_and_write(mut from: &File, to: &mut File) -> io::Result<u64> {
-    from.rewind()?;
-    to.rewind()?;
-    let mut buffer = vec![0; BUFFER];
-    let mut copied = 0;
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok(copied),
-            Ok(bytes) => {
-                to.write_all(&buffer[..bytes])?;
-                copied += bytes as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    Ok(())
 }
 
 fn sync_directory(dir: &Path) -> io::Result<()> {
-    // Other systems cannot open a directory as a file, and journal its entries.
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+    File::open(dir)?.sync_all()
 }
 
 fn io_error(step: &'static str) -> impl Fn(io::Error) -> CopyError {
@@ -242,6 +136,8 @@ fn classified(step: &'static str, source: io::Error, dir: &Path, needed_bytes: u
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn files_in(dir: &Path) -> Vec<String> {
@@ -251,29 +147,18 @@ mod tests {
         names
     }
 
-    /// Content whose length is not a multiple of the buffer and whose blocks all differ.
-    fn content() -> Vec<u8> {
-        (0..700_000u32).flat_map(u32::to_le_bytes).skip(3).collect()
-    }
-
     #[test]
-    fn both_methods_give_the_same_bytes() {
+    fn a_copy_has_the_same_bytes() {
         let dir = tempfile::tempdir().unwrap();
-        let from = dir.path().join("a.db");
-        std::fs::write(&from, content()).unwrap();
-        let fastest = copy_database(&from, &dir.path().join("b.db")).unwrap();
-        let own = copy_database_by(CopyMethod::OwnRounds, &from, &dir.path().join("c.db")).unwrap();
-        assert_eq!(own, CopyKind::ReadWrite);
-        if cfg!(target_os = "linux") {
-            assert_ne!(fastest, CopyKind::ReadWrite);
-        }
-        for copy in ["b.db", "c.db"] {
-            assert!(std::fs::read(dir.path().join(copy)).unwrap() == content(), "{copy}");
-        }
-        assert_eq!(files_in(dir.path()), ["a.db", "b.db", "c.db"]);
+        let [from, to] = ["a.db", "b.db"].map(|name| dir.path().join(name));
+        // The length is no multiple of a block, and all blocks differ.
+        let content: Vec<u8> = (0..700_000u32).flat_map(u32::to_le_bytes).skip(3).collect();
+        std::fs::write(&from, &content).unwrap();
+        copy_database(&from, &to).unwrap();
+        assert!(std::fs::read(&to).unwrap() == content);
+        assert_eq!(files_in(dir.path()), ["a.db", "b.db"]);
     }
 
-    #[cfg(unix)]
     #[test]
     fn permissions_are_the_original_s() {
         use std::os::unix::fs::PermissionsExt;
@@ -296,11 +181,9 @@ mod tests {
             })
             .unwrap_err()
         };
-        #[cfg(unix)]
         for errno in [libc::ENOSPC, libc::EDQUOT] {
             let error = full(errno);
             assert!(matches!(error, CopyError::NotEnoughSpace { needed_bytes: 7, .. }), "{error:?}");
-            assert_eq!(error.errno(), Some(errno));
         }
         assert!(matches!(full(5), CopyError::Io { .. }), "another error is not a full disk");
         assert_eq!(files_in(dir.path()), [""; 0]);
@@ -373,7 +256,7 @@ mod tests {
     fn absent_source_and_absent_directory() {
         let dir = tempfile::tempdir().unwrap();
         let absent = copy_database(&dir.path().join("no.db"), &dir.path().join("b.db")).unwrap_err();
-        assert!(absent.errno().is_some() && matches!(absent, CopyError::Io { .. }), "{absent:?}");
+        assert!(matches!(absent, CopyError::Io { .. }), "{absent:?}");
         std::fs::write(dir.path().join("a.db"), "x").unwrap();
         assert!(copy_database(&dir.path().join("a.db"), &dir.path().join("no/b.db")).is_err());
         assert_eq!(files_in(dir.path()), ["a.db"]);

@@ -49,13 +49,9 @@ impl Kills {
     }
 }
 
-#[cfg(unix)]
 fn kill(id: u32) {
     // Fails only if the process has ended already, which its output shows.
     if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }
-
-#[cfg(not(unix))]
-fn kill(_: u32) {}

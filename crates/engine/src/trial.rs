@@ -161,11 +161,11 @@ fn attempt(
     }
     let recording = sampler.stop();
     evidence.series.samples = recording.samples;
-    let mut total_cpu = Some(0);
+    let mut total_cpu: u64 = 0;
     let mut ended_badly = None;
     for process in &mut processes {
         let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
-        total_cpu = total_cpu.zip(exited.usage).map(|(sum, u)| sum + u.user_ns + u.system_ns);
+        total_cpu += exited.cpu_ns;
         evidence.stderr.push_str(&process.stderr());
         let status = exited.status;
         let what = match process.was_killed() {
@@ -215,7 +215,7 @@ fn attempt(
         samples.iter().take_while(|s| s.at_ns <= go).last().and_then(|s| s.process).map_or(0, |p| p.cpu_ns());
     let late = if summary.samples == 0 { 0.0 } else { summary.late_samples as f64 / summary.samples as f64 };
     Ok(Measurement {
-        cpu_ns: total_cpu.unwrap_or_default().saturating_sub(before_go),
+        cpu_ns: total_cpu.saturating_sub(before_go),
         database_bytes,
         wal_after_bytes,
         flags: verify::flags(variant, &result, late),
@@ -241,15 +241,9 @@ fn timed_roles(trial: &Trial) -> BTreeMap<String, u64> {
 }
 
 /// Whether a process was ended by the signal that a trial uses for kills.
-#[cfg(unix)]
 fn by_kill(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
     status.signal() == Some(rustix::process::Signal::KILL.as_raw())
-}
-
-#[cfg(not(unix))]
-fn by_kill(_: ExitStatus) -> bool {
-    true
 }
 
 /// Splits a trial into one per process: a single one, or with executor `processes` one per worker.

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::{FileSizes, sidecar};
@@ -16,7 +14,6 @@ const COUNTED_UP: u32 = 1 << 16;
 
 /// State of a database's files at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseState {
     /// Sizes of database, log, wal-index and rollback journal.
     pub files: FileSizes,
@@ -42,7 +39,6 @@ impl DatabaseState {
 /// Changes of a log since the first read of the probe. Sampling observes states, not events, so these are lower bounds
 /// unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseTotals {
     /// Number of restarts of the log after a checkpoint had copied all of it.
     pub wal_restarts: u64,

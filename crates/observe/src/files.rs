@@ -3,13 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// File sizes in bytes; `None` if a file does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSizes {
     /// Size of the database file.
     pub database: Option<u64>,

@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -15,7 +13,6 @@ use super::wal::valid_page_size;
 
 /// Fields of the database header. In WAL mode they describe the state at the last checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DatabaseHeader {
     /// Page size in bytes.
     pub page_size: u32,

@@ -32,7 +32,7 @@ pub use files::{FileSizes, sidecar};
 pub use header::{DatabaseHeader, DatabaseHeaderError};
 use proc_text::{number, proc_file};
 pub use process::{ProcessProbe, ProcessUsage};
-pub use rusage::{Exited, MeasuredChild, ResourceUsage};
+pub use rusage::{Exited, MeasuredChild};
 pub use sample::{Sample, Series};
 pub use sampler::{Recording, Sampler, SamplerConfig};
 pub use shm::{WalIndex, WalIndexError};

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use procfs_core::FromRead;
 use procfs_core::process::{Io, Stat};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::proc_text::{number, proc_file};
@@ -14,7 +12,6 @@ use super::proc_text::{number, proc_file};
 /// Resource usage of a process, or the sum over several. Every field is a total since the start of the process, except
 /// `rss_bytes` and `threads`, which are current values. `None` if the system does not report the value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProcessUsage {
     /// CPU time in user mode, nanoseconds, with the resolution of a clock tick (usually 10 ms).
     pub user_ns: u64,
@@ -202,12 +199,7 @@ fn stat(text: &str) -> Option<StatTimes> {
 }
 
 fn ticks_per_second() -> u64 {
-    #[cfg(unix)]
-    let ticks = rustix::param::clock_ticks_per_second();
-    // Never used: other systems have no /proc and so no ticks.
-    #[cfg(not(unix))]
-    let ticks = 100;
-    ticks.max(1)
+    rustix::param::clock_ticks_per_second().max(1)
 }
 
 #[cfg(test)]

@@ -1,45 +1,20 @@
-//! Exact resource usage of a child, which the kernel reports once: to the process that reaps it.
+//! Exact CPU time of a child, which the kernel reports once: to the process that reaps it.
 
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 /// Interval of polling while waiting with a deadline.
 const POLL: Duration = Duration::from_millis(1);
-
-/// Resource usage of a process from start to end, including its children that it reaped. Does not have the 10 ms
-/// resolution of `/proc`, and so suits short trials too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct ResourceUsage {
-    /// CPU time in user mode, nanoseconds.
-    pub user_ns: u64,
-    /// CPU time in the kernel, nanoseconds.
-    pub system_ns: u64,
-    /// Peak resident memory in bytes. On Linux at least the parent's peak at the time of the spawn, because the kernel
-    /// keeps the value across `execve`: prefer [`super::ProcessUsage::rss_peak_bytes`] if available.
-    pub max_rss_bytes: u64,
-    /// Voluntary context switches.
-    pub voluntary_switches: u64,
-    /// Involuntary context switches.
-    pub involuntary_switches: u64,
-    /// Reads from storage, in units of 512 bytes on Linux, as a number of operations elsewhere.
-    pub blocks_in: u64,
-    /// Writes to storage, in the same units.
-    pub blocks_out: u64,
-}
 
 /// Exit of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exited {
     /// Exit status.
     pub status: ExitStatus,
-    /// Resource usage; `None` on systems without `wait4`.
-    pub usage: Option<ResourceUsage>,
+    /// CPU time in user mode and in the kernel from start to end, in nanoseconds, including that of its children that it
+    /// reaped. Not limited to the 10 ms resolution of `/proc`, and so fit for short trials.
+    pub cpu_ns: u64,
 }
 
 /// A child that is reaped through `wait4`. It owns the [`Child`], because a second wait by the standard library would
@@ -124,14 +99,12 @@ impl MeasuredChild {
         if self.exited.is_some() { Ok(()) } else { self.child.kill() }
     }
 
-    #[cfg(unix)]
     fn peek(&mut self) -> io::Result<bool> {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
     }
 
-    #[cfg(unix)]
     fn reap(&mut self) -> io::Result<Exited> {
         use std::os::unix::process::ExitStatusExt;
         let pid = libc::pid_t::try_from(self.child.id()).map_err(io::Error::other)?;
@@ -149,44 +122,20 @@ impl MeasuredChild {
         }
         // SAFETY: an all-zero rusage is valid, and wait4 has filled it.
         let usage = unsafe { usage.assume_init() };
-        Ok(Exited { status: ExitStatus::from_raw(status), usage: Some(from_c(&usage)) })
-    }
-
-    #[cfg(not(unix))]
-    fn peek(&mut self) -> io::Result<bool> {
-        let status = self.child.try_wait()?;
-        self.exited = status.map(|status| Exited { status, usage: None });
-        Ok(status.is_some())
-    }
-
-    #[cfg(not(unix))]
-    fn reap(&mut self) -> io::Result<Exited> {
-        Ok(Exited { status: self.child.wait()?, usage: None })
+        Ok(Exited {
+            status: ExitStatus::from_raw(status),
+            cpu_ns: nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime),
+        })
     }
 }
 
-#[cfg(unix)]
-fn from_c(usage: &libc::rusage) -> ResourceUsage {
+fn nanoseconds(time: libc::timeval) -> u64 {
     // The kernel's values are never negative, although the type is signed.
-    let count = |number: libc::c_long| u64::try_from(number).unwrap_or(0);
-    // The widths of seconds and microseconds differ between systems.
-    let nanoseconds = |time: libc::timeval| {
-        let (seconds, microseconds) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_usec));
-        seconds.unwrap_or(0).saturating_mul(1_000_000_000) + microseconds.unwrap_or(0) * 1_000
-    };
-    let rss_unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
-    ResourceUsage {
-        user_ns: nanoseconds(usage.ru_utime),
-        system_ns: nanoseconds(usage.ru_stime),
-        max_rss_bytes: count(usage.ru_maxrss) * rss_unit,
-        voluntary_switches: count(usage.ru_nvcsw),
-        involuntary_switches: count(usage.ru_nivcsw),
-        blocks_in: count(usage.ru_inblock),
-        blocks_out: count(usage.ru_oublock),
-    }
+    u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000)
+        + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
@@ -200,21 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_child_and_a_busy_one_differ() {
-        let used = |script| shell(script).wait().unwrap().usage.unwrap();
-        let idle = used("true");
-        let busy = used("i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done");
-        let cpu = |usage: &ResourceUsage| usage.user_ns + usage.system_ns;
-        assert!(cpu(&busy) > 5 * cpu(&idle), "{idle:?} {busy:?}");
-        assert!(cpu(&busy) > 10_000_000, "{busy:?}");
-        assert!(idle.max_rss_bytes > 100_000, "{idle:?}");
-    }
-
-    #[test]
-    fn sleeping_costs_switches_but_no_cpu() {
-        let usage = shell("sleep 0.05; sleep 0.05").wait().unwrap().usage.unwrap();
-        assert!(usage.voluntary_switches >= 2, "{usage:?}");
-        assert!(usage.user_ns + usage.system_ns < 90_000_000, "{usage:?}");
+    fn a_busy_child_has_cpu_time_and_a_sleeping_one_has_little() {
+        let used = |script| shell(script).wait().unwrap().cpu_ns;
+        let (idle, busy) = (used("true"), used("i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"));
+        assert!(busy > 5 * idle && busy > 10_000_000, "{idle} {busy}");
+        let asleep = used("sleep 0.05; sleep 0.05");
+        assert!(asleep < 90_000_000, "{asleep}");
     }
 
     #[test]
@@ -243,9 +183,9 @@ mod tests {
         assert!(child.ended_within(Duration::from_secs(60)).unwrap());
         let mut probe = ProcessProbe::new(child.id());
         let last = probe.read(true).unwrap();
-        let exact = child.wait().unwrap().usage.unwrap();
+        let exact = child.wait().unwrap().cpu_ns;
         // /proc counts in ticks; both figures agree within one tick per mode.
-        assert!(last.cpu_ns().abs_diff(exact.user_ns + exact.system_ns) <= 20_000_000, "{last:?} {exact:?}");
+        assert!(last.cpu_ns().abs_diff(exact) <= 20_000_000, "{last:?} {exact}");
         assert!(last.cpu_ns() > 0);
         probe.read(true);
         assert!(probe.gone());

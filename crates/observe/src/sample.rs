@@ -1,7 +1,5 @@
 //! One sample of a trial's time series, and a series of bounded length.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::process::ProcessUsage;
@@ -9,7 +7,6 @@ use super::process::ProcessUsage;
 /// State of all observed databases and processes at one moment. After thinning, a sample represents several moments:
 /// its **totals** are those of the last moment, its current values (sizes, frames, memory) the maxima.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Sample {
     /// Nanoseconds since the sampler's start.
     pub at_ns: u64,

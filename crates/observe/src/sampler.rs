@@ -6,8 +6,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::database::DatabaseProbe;
@@ -43,7 +41,6 @@ impl Default for SamplerConfig {
 
 /// All observations of a sampler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Recording {
     /// Samples in order of time. The first is taken at the start, the last when the sampler is stopped.
     pub samples: Vec<Sample>,

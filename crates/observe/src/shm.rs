@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -28,7 +26,6 @@ const ATTEMPTS: usize = 4;
 /// Header and checkpoint information are not written atomically, so `backfilled` may briefly belong to the log before a
 /// restart: use [`WalIndex::backlog`], which is never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WalIndex {
     /// Counter incremented by every write transaction; it wraps.
     pub change_counter: u32,

@@ -2,8 +2,6 @@
 
 use std::ops::RangeInclusive;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::process::ProcessUsage;
@@ -14,7 +12,6 @@ use super::sample::Sample;
 ///
 /// Peaks are sampled values: a log that grew and was truncated within one interval may have been larger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Summary {
     /// Time from the first sample to the last, seconds.
     pub seconds: f64,

@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -19,7 +17,6 @@ const FRAME_HEADER: u64 = 24;
 
 /// The 32 bytes at the start of a `-wal` file (<https://sqlite.org/fileformat2.html#walformat>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WalHeader {
     /// Database page size in bytes, a power of two from 512 to 65,536.
     pub page_size: u32,
@@ -96,7 +93,6 @@ pub(super) fn valid_page_size(bytes: u32) -> bool {
 
 /// State of a `-wal` file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WalFile {
     /// Length in bytes.
     pub bytes: u64,

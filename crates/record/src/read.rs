@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flate2::read::ZlibDecoder;
-use litelab_database::Source;
+use litelab_database::{Source, immutable};
 use litelab_model::{Plan, Server};
 use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
@@ -352,17 +352,10 @@ pub(crate) fn roll_back(path: &Path) {
 /// Whether the file itself, regardless of its journal, has litelab's application id. Reads it through SQLite: closing
 /// another descriptor would drop the locks that this process may hold on the file.
 fn is_marked(path: &Path) -> rusqlite::Result<bool> {
-    let mut uri = String::from("file:");
-    for character in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string().chars() {
-        match character {
-            '%' | '?' | '#' => uri.push_str(&format!("%{:02x}", character as u32)),
-            other => uri.push(other),
-        }
-    }
-    uri.push_str("?immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let id: i32 =
-        Connection::open_with_flags(uri, flags)?.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        Connection::open_with_flags(immutable(path), flags)?
+            .pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok(id == APPLICATION_ID)
 }
 

@@ -273,13 +273,9 @@ fn wait(child: &mut Child, patience: Duration, keep_going: &mut dyn FnMut() -> b
 }
 
 /// Requests an end, before which `perf` writes its samples.
-#[cfg(unix)]
 fn interrupt(id: u32) {
     // Fails only if the process has ended.
     if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _gone = rustix::process::kill_process(pid, rustix::process::Signal::INT);
     }
 }
-
-#[cfg(not(unix))]
-fn interrupt(_: u32) {}

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use litelab_record::stacks::Stacks;
 
 use super::perf::{HERTZ, MISSING, Perf, SAMPLES, explain, fold, hertz};
@@ -37,24 +39,20 @@ fn a_tool_that_is_missing_or_fails_is_told_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("perf");
     assert_eq!(Perf::find(&missing, folder.path()).unwrap_err(), MISSING);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let script = |body: &str| {
-            std::fs::write(&missing, format!("#!/bin/sh\n{body}\n")).unwrap();
-            std::fs::set_permissions(&missing, std::fs::Permissions::from_mode(0o755)).unwrap();
-            // A program that another thread's child still has open for writing cannot be started yet.
-            for _ in 0..100 {
-                match Perf::find(&missing, folder.path()) {
-                    Err(error) if error.contains("busy") => std::thread::sleep(std::time::Duration::from_millis(50)),
-                    other => return other.map(|_| ()),
-                }
+    let script = |body: &str| {
+        std::fs::write(&missing, format!("#!/bin/sh\n{body}\n")).unwrap();
+        std::fs::set_permissions(&missing, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // A program that another thread's child still has open for writing cannot be started yet.
+        for _ in 0..100 {
+            match Perf::find(&missing, folder.path()) {
+                Err(error) if error.contains("busy") => std::thread::sleep(std::time::Duration::from_millis(50)),
+                other => return other.map(|_| ()),
             }
-            panic!("the script stayed busy")
-        };
-        assert!(script("echo 'Permission denied' >&2; exit 1").unwrap_err().contains("sysctl"));
-        assert_eq!(script("exit 0"), Ok(()));
-    }
+        }
+        panic!("the script stayed busy")
+    };
+    assert!(script("echo 'Permission denied' >&2; exit 1").unwrap_err().contains("sysctl"));
+    assert_eq!(script("exit 0"), Ok(()));
 }
 
 #[test]

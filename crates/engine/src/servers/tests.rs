@@ -64,7 +64,6 @@ fn provided(plan: &mut Plan, directory: &Path) -> Option<Servers> {
 /// A folder that the account of a server may enter.
 fn folder() -> tempfile::TempDir {
     let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
     builder.tempdir().unwrap()
 }

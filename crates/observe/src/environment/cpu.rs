@@ -4,15 +4,12 @@ use std::io::BufReader;
 use std::path::Path;
 
 use procfs_core::{CpuInfo, FromBufRead};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
 /// Model, number and frequency of the processors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Cpu {
     /// Model name reported by the processor.
     pub model: Option<String>,

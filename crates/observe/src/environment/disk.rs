@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filesystem::mount_of;
@@ -12,7 +10,6 @@ use crate::proc_file;
 
 /// Kind of a block device, as far as the kernel shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
     /// Hard disk.
@@ -44,7 +41,6 @@ impl DeviceKind {
 
 /// Treatment of the device's own write cache by the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCache {
     /// Volatile cache: a sync sends a flush to the device.
@@ -55,7 +51,6 @@ pub enum WriteCache {
 
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Disk {
     /// Kernel name: `sda`, `nvme0n1`, `dm-0`. Names of volume groups are not used, because they often are host names.
     pub device: String,
@@ -81,7 +76,6 @@ impl Disk {
     }
 
     /// The device named as the mount's source. btrfs and others have an anonymous device number.
-    #[cfg(unix)]
     fn from_source(mount: &Mount) -> Option<Self> {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
         if !mount.source.starts_with("/dev/") {
@@ -90,11 +84,6 @@ impl Disk {
         let node = std::fs::metadata(&mount.source).ok().filter(|node| node.file_type().is_block_device())?;
         let (major, minor) = (rustix::fs::major(node.rdev()), rustix::fs::minor(node.rdev()));
         Self::from_sysfs(Path::new("/sys"), &format!("{major}:{minor}"))
-    }
-
-    #[cfg(not(unix))]
-    fn from_source(_: &Mount) -> Option<Self> {
-        None
     }
 
     fn from_sysfs(sys: &Path, number: &str) -> Option<Self> {
@@ -184,7 +173,7 @@ fn chosen(line: &str) -> Option<String> {
     bracketed.map(|(chosen, _)| chosen.to_owned()).or_else(|| (!line.contains(' ')).then(|| line.to_owned()))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::environment::testkit::Sysfs;

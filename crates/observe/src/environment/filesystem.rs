@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mount::Mount;
@@ -12,7 +10,6 @@ use crate::proc_file;
 
 /// File system that stores a database in a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Filesystem {
     /// Mount point, with the name of a person replaced by `*`.
     pub mount_point: Option<String>,
@@ -52,7 +49,6 @@ impl Filesystem {
         }
     }
 
-    #[cfg(unix)]
     fn measure(&mut self, dir: &Path) -> Option<()> {
         let space = rustix::fs::statvfs(dir).ok()?;
         self.total_bytes = space.f_blocks.checked_mul(space.f_frsize);
@@ -64,11 +60,6 @@ impl Filesystem {
             self.kind = rustix::fs::statfs(dir).ok().and_then(|fs| name_of_magic(fs.f_type as u64)).map(str::to_owned);
         }
         Some(())
-    }
-
-    #[cfg(not(unix))]
-    fn measure(&mut self, dir: &Path) -> Option<()> {
-        dir.is_dir().then_some(())
     }
 }
 

@@ -5,8 +5,6 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Block size: SQLite's default page size, and the block size of most file systems.
@@ -31,7 +29,6 @@ impl Default for FsyncConfig {
 
 /// Latency of one kind of write: 4 KiB followed by a data sync. Percentiles are nearest-rank, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SyncLatency {
     /// Number of writes.
     pub writes: u64,
@@ -49,7 +46,6 @@ pub struct SyncLatency {
 ///
 /// On Apple systems the sync is `F_FULLFSYNC`, which SQLite only uses with `PRAGMA fullfsync`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FsyncProbe {
     /// Writes that overwrite a block within the file, as in a log after a restart.
     pub overwrite: SyncLatency,

@@ -1,14 +1,11 @@
 //! Operating system of the host.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
 /// Name and version of kernel and distribution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Kernel {
     /// Operating system: `linux`, `macos`, `windows`, …
     pub os: String,
@@ -25,14 +22,11 @@ impl Kernel {
     #[must_use]
     pub fn capture() -> Self {
         // Not read: uname's node name is the host name, and its version may name the machine that built the kernel.
-        #[cfg(unix)]
-        let release = Some(rustix::system::uname().release().to_string_lossy().into_owned());
-        #[cfg(not(unix))]
-        let release = None;
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
         Kernel {
             os: std::env::consts::OS.to_owned(),
             architecture: std::env::consts::ARCH.to_owned(),
-            release,
+            release: Some(release),
             distribution: ["/etc/os-release", "/usr/lib/os-release"]
                 .iter()
                 .find_map(|path| pretty_name(&proc_file(path)?)),
@@ -56,7 +50,6 @@ mod tests {
         assert_eq!(pretty_name("NAME=x\nPRETTY_NAME=\"\"\n"), None);
     }
 
-    #[cfg(unix)]
     #[test]
     fn release_is_what_uname_prints() {
         let uname = std::process::Command::new("uname").arg("-r").output().unwrap();

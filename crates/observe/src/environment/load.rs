@@ -3,15 +3,12 @@
 use std::time::Instant;
 
 use procfs_core::{FromRead, LoadAverage};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
 /// CPU time of the machine during a window. Shares are of the time of all processors, from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadWindow {
     /// Length of the window, seconds.
     pub seconds: f64,

@@ -2,15 +2,12 @@
 
 use std::path::Path;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{number, proc_file};
 
 /// Sizes of memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Memory {
     /// Memory of the machine.
     pub total_bytes: Option<u64>,

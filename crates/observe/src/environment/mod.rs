@@ -11,7 +11,7 @@ pub mod kernel;
 pub mod load;
 pub mod memory;
 mod mount;
-pub mod reflink;
+mod reflink;
 pub mod warning;
 
 #[cfg(test)]
@@ -19,8 +19,6 @@ mod testkit;
 
 use std::path::Path;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use cpu::Cpu;
@@ -34,7 +32,6 @@ pub use warning::{Warning, WarningCode};
 
 /// Host environment, as far as it affects measurements in one directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Environment {
     /// Operating system.
     pub kernel: Kernel,

@@ -1,44 +1,28 @@
-//! Copies that share blocks with the original (`FICLONE`: btrfs, XFS, bcachefs, newer ZFS and others).
+//! Test for copies that share blocks with the original (`FICLONE`: btrfs, XFS, bcachefs, newer ZFS and others).
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
-/// Makes `to` share all blocks of `from`. Fails with `Unsupported` if the file system or the operating system does not
-/// support it, and then leaves `to` unchanged.
-///
-/// # Errors
-/// `Unsupported`, or any other error of the system call.
-pub fn reflink(from: &File, to: &File) -> io::Result<()> {
+/// Whether files in an existing directory can be reflinked, tested with two nameless scratch files. `None` if the test
+/// failed.
+pub(super) fn supports_reflink(dir: &Path) -> Option<bool> {
+    let mut from = tempfile::tempfile_in(dir).ok()?;
+    let to = tempfile::tempfile_in(dir).ok()?;
+    from.write_all(&[1; 4096]).ok()?;
     #[cfg(target_os = "linux")]
     {
         use rustix::io::Errno;
-        rustix::fs::ioctl_ficlone(to, from).map_err(|errno| match errno {
+        match rustix::fs::ioctl_ficlone(&to, &from) {
+            Ok(()) => Some(true),
             // Errors for "unsupported": no such operation, another file system, no such ioctl, not for these files.
-            Errno::OPNOTSUPP | Errno::XDEV | Errno::NOTTY | Errno::INVAL | Errno::NOSYS => {
-                io::ErrorKind::Unsupported.into()
-            }
-            other => other.into(),
-        })
+            Err(Errno::OPNOTSUPP | Errno::XDEV | Errno::NOTTY | Errno::INVAL | Errno::NOSYS) => Some(false),
+            Err(_) => None,
+        }
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (from, to);
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-/// Whether files in an existing directory can be reflinked, tested with two nameless scratch files. `None` if the test
-/// failed.
-#[must_use]
-pub fn supports_reflink(dir: &Path) -> Option<bool> {
-    let mut from = tempfile::tempfile_in(dir).ok()?;
-    let to = tempfile::tempfile_in(dir).ok()?;
-    from.write_all(&[1; 4096]).ok()?;
-    match reflink(&from, &to) {
-        Ok(()) => Some(true),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Some(false),
-        Err(_) => None,
+        Some(false)
     }
 }
 

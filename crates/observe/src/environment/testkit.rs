@@ -16,7 +16,6 @@ impl Sysfs {
     }
 
     /// Creates a device with this number and these files at `devices/PATH`.
-    #[cfg(unix)]
     pub(crate) fn device(&self, number: &str, path: &str, files: &[(&str, &str)]) {
         let node = self.root().join("devices").join(path);
         std::fs::create_dir_all(&node).unwrap();
@@ -29,7 +28,6 @@ impl Sysfs {
     }
 
     /// Places `device` below `mapping`.
-    #[cfg(unix)]
     pub(crate) fn below(&self, mapping: &str, device: &str) {
         let slaves = self.root().join("devices").join(mapping).join("slaves");
         let device = self.root().join("devices").join(device);

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Cpu, Disk, Environment, Filesystem, FsyncProbe, LoadWindow};
@@ -20,7 +18,6 @@ pub const SYNC_FLOOR_NS: u64 = 10_000;
 
 /// Condition of a warning, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCode {
     /// The database is on a network or shared file system.
@@ -45,7 +42,6 @@ pub enum WarningCode {
 
 /// A condition and its remedy, one sentence each. Contains no path and no name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Warning {
     /// Kind of the condition.
     pub code: WarningCode,
