@@ -71,14 +71,7 @@ pub fn server() -> Option<litelab_servers::Instance> {
 
 /// Options of a run whose file and databases are in this folder.
 pub fn options(folder: &Path) -> RunOptions {
-    RunOptions {
-        file: folder.join("run.db"),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    }
+    RunOptions::new(folder.join("run.db"), folder.join("work"))
 }
 
 /// A new temporary folder.
