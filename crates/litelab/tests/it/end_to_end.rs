@@ -6,19 +6,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-fn litelab(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").stdin(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    litelab(folder, arguments).output().unwrap()
-}
+use crate::common::{ends, litelab, run};
 
 fn ok(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
+    ends(output, 0)
 }
 
 #[test]
@@ -233,8 +224,10 @@ fn large_databases_are_made_and_checked() {
         line.split_whitespace().nth(2).unwrap_or_default().to_owned()
     };
     assert_eq!([value("busy_timeout"), value("foreign_keys"), value("synchronous")], ["0", "off", "full"], "{shown}");
+    let of = |name: &str, of: &str| shown.lines().any(|line| line.starts_with(name) && line.contains(of));
+    assert!(of("journal_mode", " file ") && of("busy_timeout", " connection "), "{shown}");
     assert!(
-        shown.ends_with("the driver rusqlite sets in their place: busy_timeout = 5000, foreign_keys = on\n"),
+        shown.ends_with("a driver may set others: rusqlite sets busy_timeout = 5000, foreign_keys = on\n"),
         "{shown}"
     );
     assert!(!ok(&run(dir, &["pragma", "b.db", "page_size"])).contains("rusqlite"));
