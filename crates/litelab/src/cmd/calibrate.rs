@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use litelab_engine::calibration::{clock, runner_costs, sync};
 use litelab_engine::event::Event;
-use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners, scratch};
 use litelab_model::{Options, Plan, library, resolve};
 use litelab_observe::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
@@ -37,7 +36,7 @@ pub struct Args {
     quick: bool,
     /// Duration of the A/A experiments (identical variants against each other), in seconds; default: 75, with --quick
     /// 20
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = |text: &str| super::number::<u64>(text, 1, 86_400))]
     time: Option<u64>,
     /// Driver of the A/A experiments
     #[arg(long, value_name = "DRIVER", default_value = "rusqlite")]
@@ -91,7 +90,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     let runners = super::runners()?;
     for directory in [data, &args.dir] {
-        std::fs::create_dir_all(directory).map_err(|e| BadInput(format!("{}: {e}", directory.display())))?;
+        files::make(directory)?;
     }
     say("the host at rest");
     let rest = LoadProbe::start();
@@ -173,14 +172,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         ..Options::default()
     };
     let plan = resolve::resolve(&study, &text, &options)?;
-    let options = RunOptions {
-        file: file.to_path_buf(),
-        directory: args.dir.clone(),
-        urls: litelab_engine::Urls::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    };
+    let options = RunOptions::new(file.to_path_buf(), args.dir.clone());
     let stop = AtomicBool::new(false);
     let _asked = interrupt::stop();
     building::for_plan(runners, &plan)?;

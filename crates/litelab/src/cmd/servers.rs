@@ -222,7 +222,9 @@ fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
 fn print(state: &State, word: &str) {
     let pids: Vec<String> = pids(state).iter().map(ToString::to_string).collect();
     let version = if state.version.is_empty() { "starting" } else { &state.version };
-    let text = format!("  {word} · {version} · pid {} · since {}", pids.join(", "), ago(state.started));
+    let since = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_secs(state.started));
+    let age = output::duration(since.unwrap_or_default().as_secs_f64());
+    let text = format!("  {word} · {version} · pid {} · since {age} ago", pids.join(", "));
     output::headed(style::STRONG, state.kind, text);
     output::line(&state.url);
 }
@@ -240,16 +242,4 @@ fn object(state: &State, word: &str) -> serde_json::Value {
 
 fn pids(state: &State) -> Vec<u32> {
     state.nodes.iter().filter_map(|n| n.process.as_ref()).filter(|p| p.lives()).map(|p| p.pid).collect()
-}
-
-/// Age of a Unix time, in the largest unit that fits.
-fn ago(seconds: u64) -> String {
-    let then = UNIX_EPOCH + Duration::from_secs(seconds);
-    let since = SystemTime::now().duration_since(then).unwrap_or_default().as_secs();
-    match since {
-        0..120 => format!("{since} s ago"),
-        120..7200 => format!("{} min ago", since / 60),
-        7200..172_800 => format!("{} h ago", since / 3600),
-        _ => format!("{} days ago", since / 86_400),
-    }
 }

@@ -6,20 +6,11 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{ends, litelab, run};
+use crate::common::{ends, litelab, refused, run};
 
 /// Runs two rounds into `k.db`, with databases in `there`.
 const RUN: [&str; 10] =
     ["run", "smoke", "--rounds", "2", "-o", "k.db", "--only", "processes", "--no-calibration", "--dir=there"];
-
-/// Standard error of a command that is refused with one line.
-fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    ends(&output, 2);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(line.lines().count(), 1, "{line}");
-    line
-}
 
 /// A run file whose second round is missing, as after a kill.
 fn stopped(folder: &Path) {

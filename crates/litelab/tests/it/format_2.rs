@@ -34,7 +34,7 @@ const ROWS: [(&str, &str); 7] = [
 ];
 
 /// Writes the file to `folder`, and returns its bytes.
-fn old(folder: &Path) -> Vec<u8> {
+pub fn old(folder: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let packed = include_bytes!("../fixtures/format-2.db.gz");
     std::io::copy(&mut GzDecoder::new(packed.as_slice()), &mut bytes).unwrap();

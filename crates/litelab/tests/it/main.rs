@@ -1,6 +1,5 @@
 //! The integration tests of this package in one program.
 
-mod bad_input;
 mod calibrate;
 mod common;
 mod compare;

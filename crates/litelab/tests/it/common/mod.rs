@@ -19,6 +19,31 @@ pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     litelab(folder, arguments).output().unwrap()
 }
 
+/// The only line of standard error of a command that must end with code 2.
+pub fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), text.lines().count()), (Some(2), 1), "{arguments:?}: {text}");
+    let line = text.trim_end().strip_prefix("error: ");
+    line.unwrap_or_else(|| panic!("{arguments:?}: {text}")).to_owned()
+}
+
+/// A new folder with these files.
+pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// A copy of the program in this folder. A copy made by this process could not be executed while another thread forks.
+pub fn installed(folder: &Path) -> std::path::PathBuf {
+    let copy = folder.join("litelab");
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_litelab")).arg(&copy).status().unwrap().success());
+    copy
+}
+
 /// Standard output of a command that must end with `code`.
 pub fn ends(output: &Output, code: i32) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
