@@ -1,7 +1,7 @@
 //! A mistake on the command line as one line with its remedy.
 
 use clap::CommandFactory as _;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use litelab_model::library::Kind;
 use litelab_model::nearest;
 
@@ -11,42 +11,31 @@ const ELSEWHERE: [(&str, &str); 2] = [
     ("--quiet", "results go to standard output, progress to standard error: hide it with `2>/dev/null`"),
 ];
 
-/// The mistake and its remedy. Clap's own suggestions are replaced or dropped, because its measure suggests `--dir` for
+/// The mistake and its remedy. Clap's own suggestions of names are not used, because its measure suggests `--dir` for
 /// `--driver` and `runners` for `rn`.
 pub fn line(error: &clap::Error) -> String {
-    let said = |kind| match error.get(kind) {
-        Some(ContextValue::String(name)) => vec![name.clone()],
-        Some(ContextValue::Strings(names)) => names.clone(),
-        Some(ContextValue::StyledStr(text)) => vec![text.to_string()],
-        Some(ContextValue::StyledStrs(texts)) => texts.iter().map(ToString::to_string).collect(),
-        _ => Vec::new(),
-    };
-    let near = |given: &str, names: &[String]| {
-        let bare = names.iter().map(|name| name.trim_start_matches('-'));
-        let best = nearest(given.trim_start_matches('-'), bare)?;
-        let best = names.iter().find(|name| name.trim_start_matches('-') == best)?;
-        Some(format!("did you mean `{best}`?"))
-    };
-    let usage = said(ContextKind::Usage).concat();
+    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let usage = text(ContextKind::Usage);
     let words = usage.trim_start_matches("Usage:").split_whitespace().skip(1);
     let path: Vec<&str> = words.take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
+    let mut command = crate::Cli::command();
+    for word in &path {
+        command = command.find_subcommand(word).cloned().unwrap_or(command);
+    }
     let (what, given, remedy) = match error.kind() {
         ErrorKind::UnknownArgument => {
-            let given = said(ContextKind::InvalidArg).concat();
+            let given = text(ContextKind::InvalidArg);
             let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == given).map(|(_, instead)| (*instead).to_owned());
+            let near = || nearest(given.strip_prefix("--")?, command.get_arguments().filter_map(|a| a.get_long()));
             // `--rounds` before the command: `'run --rounds' exists`.
-            let exists = said(ContextKind::Suggested).into_iter().find(|text| text.ends_with("exists"));
-            let remedy = elsewhere.or_else(|| near(&given, &said(ContextKind::SuggestedArg))).or(exists);
+            let exists = Some(text(ContextKind::Suggested)).filter(|text| text.ends_with("exists"));
+            let remedy = elsewhere.or_else(|| near().map(|best| format!("did you mean `--{best}`?"))).or(exists);
             ("unexpected argument", given, remedy)
         }
         ErrorKind::InvalidSubcommand => {
-            let given = said(ContextKind::InvalidSubcommand).concat();
-            let mut command = crate::Cli::command();
-            for word in &path {
-                command = command.find_subcommand(word).cloned().unwrap_or(command);
-            }
-            let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
-            let remedy = near(&given, &names).or_else(|| of_a_name(&given));
+            let given = text(ContextKind::InvalidSubcommand);
+            let near = nearest(&given, command.get_subcommands().map(clap::Command::get_name));
+            let remedy = near.map(|best| format!("did you mean `{best}`?")).or_else(|| of_a_name(&given));
             ("unknown command", given, remedy)
         }
         _ => {

@@ -38,8 +38,9 @@ pub use without_servers as servers;
 pub fn number<N: TryFrom<i64>>(text: &str, least: i64, most: i64) -> Result<N, String> {
     let quantity = Quantity::Text(text.to_owned());
     quantity.number(&Vars::new()).map_err(|_| "write a number, such as 10000, 10_000 or 10k")?;
-    let value = quantity.integer(&Vars::new(), least, most)?;
-    N::try_from(value).map_err(|_| format!("{value} is too large"))
+    let value = quantity.integer(&Vars::new(), i64::MIN, i64::MAX)?;
+    let allowed = Some(value).filter(|value| (least..=most).contains(value));
+    allowed.and_then(|value| N::try_from(value).ok()).ok_or_else(|| format!("allowed is {least} to {most}"))
 }
 
 /// Parses `--rounds`.

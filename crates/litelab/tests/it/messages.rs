@@ -220,7 +220,7 @@ const TYPED: &[(&str, i32, &[&str])] = &[
     ("export old.db --format jsn", 2, &["possible values: json", "a similar value exists: 'json'"]),
     // Numbers.
     ("run --rounds", 2, &["'--rounds <N>'"]),
-    ("run --rounds -3", 2, &["`-3` is -3: allowed is 1 to 10000"]),
+    ("run --rounds -3", 2, &["'-3'", "allowed is 1 to 10000"]),
     ("run --rounds 0", 2, &["allowed is 1 to 10000"]),
     ("run --rounds 1k --dry-run", 0, &["1000 rounds"]),
     ("run --seed -1", 2, &["allowed is 0 to "]),
@@ -252,7 +252,7 @@ const TYPED: &[(&str, i32, &[&str])] = &[
     ("show old.db --metric p98", 2, &["unknown metric `p98`: did you mean `p95`?", "!(known"]),
     ("show old.db --metric tps", 2, &["it is `throughput` here", "!cpu"]),
     ("show old.db --columns driver", 2, &["no table: ", "does not vary driver", "what varies: location, sharing"]),
-    ("show old.db --columns sharng", 2, &["did you mean `sharing`?"]),
+    ("show old.db --columns sharng", 2, &["did you mean `sharing`? (known: scenario, transaction, driver, profile,"]),
     ("show old.db --filter sharing", 2, &["`sharing`: write NAME=VALUE"]),
     ("show old.db --filter app-lock --metric p50", 0, &["app-lock", "!own-connection"]),
     ("compare old.db --base own-connection --head app-lock", 0, &["app-lock"]),

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::common::litelab;
-use crate::common::servers::{children, family, installed, is_built, open_folder, processes, send, states, until};
+use crate::common::servers::{children, family, installed, is_built, open_folder, processes, states};
+use crate::common::{litelab, send, until};
 use litelab_servers::Kind;
 
 const STUDY: &str = "name = 'long'\ntitle = '?'\nrounds = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\

@@ -8,10 +8,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::common::servers::{
-    children, family, installed, is_built, nothing_is_left, open_folder, send, states, trials, until,
-};
-use crate::common::{ends, litelab, run};
+use crate::common::servers::{children, family, installed, is_built, nothing_is_left, open_folder, states, trials};
+use crate::common::{ends, litelab, run, send, until};
 use litelab_record::outcome::{Failure, FailureKind, Outcome, TrialRecord};
 use litelab_servers::{Instance, Kind};
 

@@ -9,18 +9,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::servers::{installed, open_folder};
-use crate::common::{ends, litelab, run};
+use crate::common::{ends, failed, litelab, run};
 use litelab_servers::Kind;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-
-/// The only line of standard error of a command that must end with `code`.
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
-    let output = run(folder, arguments);
-    ends(&output, code);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(line.lines().count(), 1, "{line}");
-    line
-}
 
 #[test]
 fn a_server_is_up_until_it_is_down() {
@@ -85,11 +76,11 @@ fn what_cannot_be_is_one_line() {
         return;
     }
     std::fs::write(dir.join("thesis.txt"), "all of it").unwrap();
-    assert!(refused(dir, &["servers", "up", "postgres", "--dir", "."], 2).contains("not empty"));
-    assert!(refused(dir, &["servers", "up", "postgres", "--dir", "thesis.txt/x"], 1).contains("thesis.txt"));
+    assert!(failed(dir, &["servers", "up", "postgres", "--dir", "."], 2).contains("not empty"));
+    assert!(failed(dir, &["servers", "up", "postgres", "--dir", "thesis.txt/x"], 1).contains("thesis.txt"));
     if rustix::process::geteuid().is_root() {
         let closed = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o700)).tempdir().unwrap();
-        let line = refused(closed.path(), &["servers", "up", "postgres", "--dir", "x"], 2);
+        let line = failed(closed.path(), &["servers", "up", "postgres", "--dir", "x"], 2);
         assert!(line.contains("may not enter it") && line.contains("--dir"), "{line}");
         assert_eq!(std::fs::read_dir(closed.path()).unwrap().count(), 0);
     }
@@ -135,10 +126,10 @@ fn a_command_is_stopped_with_what_runs_it() {
 fn a_command_that_cannot_be_run_is_one_line() {
     let top = open_folder();
     if installed(&[Kind::Postgres]) {
-        let line = refused(top.path(), &["servers", "with", "postgres", "--", "no-such-program"], 1);
+        let line = failed(top.path(), &["servers", "with", "postgres", "--", "no-such-program"], 1);
         assert!(line.contains("no-such-program"), "{line}");
         assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0, "something is left");
     }
     // Without a command the arguments are incomplete.
-    refused(top.path(), &["servers", "with", "postgres"], 2);
+    failed(top.path(), &["servers", "with", "postgres"], 2);
 }

@@ -8,6 +8,7 @@ pub mod servers;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 pub fn litelab(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
@@ -21,9 +22,14 @@ pub fn run(folder: &Path, arguments: &[&str]) -> Output {
 
 /// The only line of standard error of a command that must end with code 2.
 pub fn refused(folder: &Path, arguments: &[&str]) -> String {
+    failed(folder, arguments, 2)
+}
+
+/// The only line of standard error of a command that must end with `code`.
+pub fn failed(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = run(folder, arguments);
     let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), text.lines().count()), (Some(2), 1), "{arguments:?}: {text}");
+    assert_eq!((output.status.code(), text.lines().count()), (Some(code), 1), "{arguments:?}: {text}");
     let line = text.trim_end().strip_prefix("error: ");
     line.unwrap_or_else(|| panic!("{arguments:?}: {text}")).to_owned()
 }
@@ -49,4 +55,30 @@ pub fn ends(output: &Output, code: i32) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{err}\n{out}");
     out.into_owned()
+}
+
+/// Waits for an event that must happen; panics after 120 s.
+pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !happens() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until the run file holds `wanted` rounds.
+pub fn rounds(file: &Path, wanted: i64) {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    until("rounds are stored", || {
+        rusqlite::Connection::open_with_flags(file, flags)
+            .and_then(|c| c.query_row("SELECT count(*) FROM round", [], |row| row.get::<_, i64>(0)))
+            .is_ok_and(|count| count >= wanted)
+    });
+}
+
+/// Sends a signal; a process may already have ended.
+pub fn send(signal: &str, pids: &[u32]) {
+    for pid in pids {
+        let _ended = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    }
 }
