@@ -36,10 +36,12 @@ pub use without_servers as servers;
 /// # Errors
 /// If `text` is not such a number.
 pub fn number<N: TryFrom<i64>>(text: &str, least: i64, most: i64) -> Result<N, String> {
-    let quantity = Quantity::Text(text.to_owned());
-    quantity.number(&Vars::new()).map_err(|_| "write a number, such as 10000, 10_000 or 10k")?;
-    let value = quantity.integer(&Vars::new(), i64::MIN, i64::MAX)?;
-    let allowed = Some(value).filter(|value| (least..=most).contains(value));
+    let value = Quantity::Text(text.to_owned()).number(&Vars::new());
+    let value = value.map_err(|_| "write a number, such as 10000, 10_000 or 10k")?;
+    if value.fract() != 0.0 {
+        return Err("it is not a whole number".into());
+    }
+    let allowed = Some(value as i64).filter(|_| (least as f64..=most as f64).contains(&value));
     allowed.and_then(|value| N::try_from(value).ok()).ok_or_else(|| format!("allowed is {least} to {most}"))
 }
 
