@@ -59,8 +59,10 @@ pub fn run(args: &Args) -> Result<Exit> {
     if reports.len() < names.len() {
         return Ok(Exit::Interrupted);
     }
-    let of_drivers = |r: &Report| r.drivers.iter().flat_map(|d| d.checks.clone()).collect::<Vec<_>>();
-    let all: Vec<_> = reports.iter().flat_map(|r| r.checks.clone().into_iter().chain(of_drivers(r))).collect();
+    let all: Vec<&CheckOutcome> = reports
+        .iter()
+        .flat_map(|report| report.checks.iter().chain(report.drivers.iter().flat_map(|driver| &driver.checks)))
+        .collect();
     let count = |verdict| all.iter().filter(|outcome| outcome.verdict == verdict).count();
     let absent: usize = reports.iter().map(|report| report.absent.len() + report.unexamined.len()).sum();
     let failed = count(CheckVerdict::Failed);

@@ -1,7 +1,5 @@
 //! A run stays on one disk, locks its run file, and ends in every case; commands that read files end too.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};

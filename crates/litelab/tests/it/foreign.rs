@@ -1,7 +1,5 @@
 //! A program copied into a foreign folder, or started from one, executes no file of that folder.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;

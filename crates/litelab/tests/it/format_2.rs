@@ -1,7 +1,5 @@
 //! A run file of format 2, written by the version before: it is read with the same numbers, and never written.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 
 use flate2::read::GzDecoder;

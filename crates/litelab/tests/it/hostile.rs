@@ -1,7 +1,5 @@
 //! Text of a study, a run file or a file name must not control a terminal or act as a formula in a CSV file.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 use std::process::Output;
 

@@ -1,5 +1,7 @@
 //! The integration tests of this package in one program.
 
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
 mod calibrate;
 mod common;
 mod compare;

@@ -1,7 +1,5 @@
 //! Mistakes of users, and the error line for each.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::process::Command;
 
 use crate::common::{ends, folder, installed, refused, run};

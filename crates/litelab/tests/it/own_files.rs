@@ -1,7 +1,5 @@
 //! litelab never writes a user's own files and leaves no files next to them.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;

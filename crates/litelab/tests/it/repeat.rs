@@ -1,8 +1,6 @@
 //! Repetition of a run from its file alone, with the mock runner: the scripted timings determine every verdict, and
 //! none depends on the machine. Built by `litelab runners build mock`; without it these tests fail with a message.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 use std::process::Output;
 

@@ -1,7 +1,5 @@
 //! `litelab report` on a run of the real runner, which must be built.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::common::{ends, refused, run};

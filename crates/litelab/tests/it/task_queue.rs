@@ -1,8 +1,6 @@
 //! Paths of the task queue that no other study covers: deferred claims, dead letters, workers killed at work. Uses the
 //! real runner, like `end_to_end.rs`.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use serde_json::Value;
 
 use crate::common::{self, ends};

@@ -1,8 +1,6 @@
 //! Servers that litelab started for the conformance suite or a run, and their folders, do not outlive it, whichever way
 //! it ends.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 use std::process::{Child, Stdio};
 

@@ -1,8 +1,6 @@
 //! A failure of a server gives an error line or a failed trial with a reason, and never a run that hangs: a wrong url,
 //! a server that dies or stops during a trial, one without free connections. Covers every installed driver of a server.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Stdio};

@@ -1,7 +1,5 @@
 //! `litelab servers`: one line each, and no remains.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::AtomicBool;
 
-use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Runners};
 use litelab_model::{Options, Plan, library, resolve};
 use litelab_record::RunFile;

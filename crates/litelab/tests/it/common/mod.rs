@@ -1,8 +1,6 @@
 //! Runs the command in a given folder, with the runners of this checkout.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 #[cfg(feature = "servers")]
 pub mod servers;
 
