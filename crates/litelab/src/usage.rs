@@ -1,7 +1,7 @@
 //! A mistake on the command line as one line with its remedy.
 
-use clap::CommandFactory as _;
 use clap::error::{ContextKind, ErrorKind};
+use clap::{Arg, Command, CommandFactory as _};
 use litelab_model::library::Kind;
 use litelab_model::nearest;
 
@@ -18,6 +18,7 @@ pub fn line(error: &clap::Error) -> String {
     let usage = text(ContextKind::Usage);
     let words = usage.trim_start_matches("Usage:").split_whitespace().skip(1);
     let path: Vec<&str> = words.take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
+    let help = format!("see `{} --help`", [&["litelab"], &path[..]].concat().join(" "));
     let mut command = crate::Cli::command();
     for word in &path {
         command = command.find_subcommand(word).cloned().unwrap_or(command);
@@ -26,26 +27,32 @@ pub fn line(error: &clap::Error) -> String {
         ErrorKind::UnknownArgument => {
             let given = text(ContextKind::InvalidArg);
             let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == given).map(|(_, instead)| (*instead).to_owned());
-            let near = || nearest(given.strip_prefix("--")?, command.get_arguments().filter_map(|a| a.get_long()));
-            // `--rounds` before the command: `'run --rounds' exists`.
-            let exists = Some(text(ContextKind::Suggested)).filter(|text| text.ends_with("exists"));
-            let remedy = elsewhere.or_else(|| near().map(|best| format!("did you mean `--{best}`?"))).or(exists);
-            ("unexpected argument", given, remedy)
+            let near = || {
+                let bare = given.strip_prefix("--")?;
+                if let Some(best) = nearest(bare, command.get_arguments().filter_map(Arg::get_long)) {
+                    return Some(format!("did you mean `--{best}`?"));
+                }
+                // An option before the command it belongs to.
+                let has = |of: &&Command| of.get_arguments().any(|option| option.get_long() == Some(bare));
+                Some(format!("`{} {given}` has it", command.get_subcommands().find(has)?.get_name()))
+            };
+            let remedy = elsewhere.or_else(near);
+            ("unexpected argument", given.clone(), remedy)
         }
         ErrorKind::InvalidSubcommand => {
             let given = text(ContextKind::InvalidSubcommand);
-            let near = nearest(&given, command.get_subcommands().map(clap::Command::get_name));
+            let near = nearest(&given, command.get_subcommands().map(Command::get_name));
             let remedy = near.map(|best| format!("did you mean `{best}`?")).or_else(|| of_a_name(&given));
             ("unknown command", given, remedy)
         }
-        _ => {
+        kind => {
             let text = error.render().to_string();
             let end = text.find("\n\nUsage:").or_else(|| text.find("\n\nFor more")).unwrap_or(text.len());
-            return text[..end].trim_start_matches("error: ").replace("\n\n  tip: ", "; ");
+            let text = text[..end].trim_start_matches("error: ").replace("\n\n  tip: ", "; ");
+            return if kind == ErrorKind::MissingRequiredArgument { format!("{text}; {help}") } else { text };
         }
     };
-    let remedy = remedy.unwrap_or_else(|| format!("see `{} --help`", [&["litelab"], &path[..]].concat().join(" ")));
-    format!("{what} `{given}`: {remedy}")
+    format!("{what} `{given}`: {}", remedy.unwrap_or(help))
 }
 
 /// The command for a study or a run file that stands in the place of a command.

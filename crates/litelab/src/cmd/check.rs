@@ -7,7 +7,7 @@ use anyhow::Result;
 use indicatif::ProgressBar;
 use litelab_conformance::{CheckOutcome, CheckVerdict, Progress, Report, Suite};
 
-use crate::exit::{BadInput, Exit};
+use crate::exit::Exit;
 use crate::progress::HEARTBEAT;
 use crate::{files, interrupt, output, style};
 
@@ -35,9 +35,6 @@ pub fn run(args: &Args) -> Result<Exit> {
     let runners = super::runners()?;
     files::make(&args.dir)?;
     let names = if args.names.is_empty() { built(&runners) } else { args.names.clone() };
-    if names.is_empty() {
-        return Err(BadInput("no runner is built: run `litelab runners build`".into()).into());
-    }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let urls = crate::execution::urls(&args.urls)?;
     let suite = Suite::new(&runners, &args.dir)

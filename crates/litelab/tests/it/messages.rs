@@ -213,8 +213,9 @@ const TYPED: &[(&str, i32, &[&str])] = &[
     ("run --blocks -3", 2, &["unexpected argument `--blocks`: the number of rounds is `--rounds N`"]),
     ("run --ronds 3", 2, &["unexpected argument `--ronds`: did you mean `--rounds`?"]),
     ("repeat --driver c old.db", 2, &["unexpected argument `--driver`: see `litelab repeat --help`"]),
-    ("--rounds 3", 2, &["unexpected argument `--rounds`"]),
-    ("compare old.db", 2, &["required", "HEAD"]),
+    ("--rounds 3", 2, &["unexpected argument `--rounds`: `run --rounds` has it"]),
+    ("-q", 2, &["unexpected argument `-q`: see `litelab --help`"]),
+    ("compare old.db", 2, &["required", "HEAD", "; see `litelab compare --help`"]),
     ("export old.db --format jsn", 2, &["possible values: json", "a similar value exists: 'json'"]),
     // Numbers.
     ("run --rounds", 2, &["'--rounds <N>'"]),
