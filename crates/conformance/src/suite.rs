@@ -153,14 +153,18 @@ impl<'a> Suite<'a> {
     /// # Errors
     /// Fails before any check is made if a runner or driver does not exist, the folder is not writable, or a server given
     /// by the user does not answer. Defects of a runner are results in its report, not errors.
-    pub fn check_all(&self, names: &[&str], progress: &mut OnProgress<'_>) -> Result<Vec<Report>, EngineError> {
-        // A name with a colon is a driver: `runner:driver`, or the driver's own name (`node:sqlite`).
-        let wanted = names.iter().map(|name| {
-            if name.contains(':') {
-                self.runners.driver(name).map(|driver| (driver.runner, Some(driver.name)))
-            } else {
-                self.runners.get(name).map(|runner| (runner, None))
-            }
+    pub fn check_all(
+        &self,
+        names: &[&str],
+        progress: &mut OnProgress<'_>,
+    ) -> Result<Vec<Report>, EngineError> {
+        let wanted = names.iter().map(|name| match self.runners.get(name) {
+            Ok(runner) => Ok((runner, None)),
+            // A driver: `runner:driver`, or the driver's own name, which may have a colon (`node:sqlite`).
+            Err(unknown) => match self.runners.driver(name) {
+                Ok(driver) => Ok((driver.runner, Some(driver.name))),
+                Err(error) => Err(if name.contains(':') { error } else { unknown }),
+            },
         });
         let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
         let refused = |e| EngineError::BadInput(format!("{}: cannot make a folder in it: {e}", self.scratch.display()));

@@ -84,6 +84,13 @@ pub struct Ended {
 }
 
 impl RunOptions {
+    /// Options of a run without a user's servers, calibration and call stacks, with the default deadlines.
+    #[must_use]
+    pub fn new(file: PathBuf, directory: PathBuf) -> Self {
+        let (urls, patience) = (Urls::default(), Patience::default());
+        Self { file, directory, urls, patience, calibrate: false, flame: false }
+    }
+
     fn with<'a>(&'a self, runners: &'a Runners, stop: &'a AtomicBool) -> With<'a> {
         With { directory: &self.directory, urls: &self.urls, runners, stop: Some(stop) }
     }

@@ -16,7 +16,7 @@ pub use crate::manifest::{Absent, Manifest, Need, Optional};
 use crate::process::{self, Ended};
 
 /// Driver of every runner that measures the runner's own cost; error messages do not suggest it.
-const NOOP: &str = "noop";
+pub const NOOP: &str = "noop";
 
 /// File that holds the hash of a runner's build inputs.
 const STAMP: &str = ".built";
@@ -111,6 +111,15 @@ impl Runners {
         self.runners.get(name).ok_or_else(|| {
             EngineError::BadInput(litelab_model::unknown("runner", name, self.runners.keys().map(String::as_str)))
         })
+    }
+
+    /// The shortest name by which [`Runners::driver`] finds a driver of this runner.
+    #[must_use]
+    pub fn shortest(&self, runner: &Runner, driver: &str) -> String {
+        match self.driver(driver) {
+            Ok(found) if found.runner.manifest.name == runner.manifest.name => driver.to_owned(),
+            _ => format!("{}:{driver}", runner.manifest.name),
+        }
     }
 
     /// Finds a driver by `driver` or `runner:driver`.

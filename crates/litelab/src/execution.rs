@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use litelab_engine::run::Ended;
-use litelab_engine::trial::Patience;
 use litelab_engine::{Run, RunOptions, Urls};
 use litelab_record::RunFile;
 
@@ -35,32 +34,13 @@ pub struct RunFiles {
 }
 
 impl RunFiles {
-    /// The default directory, without calibration of the harness.
-    pub fn brief() -> Self {
-        Self { dir: None, output: None, urls: Vec::new(), no_calibration: true, flame: false }
-    }
-
-    /// Options of a new run that writes to `file`.
-    ///
-    /// # Errors
-    /// If a `--url` is malformed.
-    pub fn options(&self, file: PathBuf) -> Result<RunOptions> {
-        self.options_after(file, None)
-    }
-
     /// Options of a run that writes to `file`; default directory: that of the former run.
     ///
     /// # Errors
     /// If a `--url` is malformed.
-    pub fn options_after(&self, file: PathBuf, former: Option<&Path>) -> Result<RunOptions> {
-        Ok(RunOptions {
-            file,
-            directory: self.directory(former),
-            urls: self.urls()?,
-            patience: Patience::default(),
-            calibrate: !self.no_calibration,
-            flame: self.flame,
-        })
+    pub fn options(&self, file: PathBuf, former: Option<&Path>) -> Result<RunOptions> {
+        let (urls, calibrate, flame) = (self.urls()?, !self.no_calibration, self.flame);
+        Ok(RunOptions { urls, calibrate, flame, ..RunOptions::new(file, self.directory(former)) })
     }
 
     /// Options for resuming the run in `file`.
@@ -69,7 +49,7 @@ impl RunFiles {
     /// If `file` is not a run file, or a `--url` is malformed.
     pub fn resume(&self, file: PathBuf) -> Result<RunOptions> {
         let former = RunFile::open(&file)?.directory()?;
-        self.options_after(file, former.as_deref())
+        self.options(file, former.as_deref())
     }
 
     /// The directory for the databases: `--dir`, else that of the former run.
@@ -89,7 +69,7 @@ impl RunFiles {
     pub fn file(&self, name: &str) -> Result<PathBuf> {
         let file = self.output.clone().unwrap_or_else(|| files::new_run(Path::new(files::DIRECTORY), name));
         if let Some(parent) = file.parent().filter(|p| !p.as_os_str().is_empty()) {
-            std::fs::create_dir_all(parent).map_err(|e| BadInput(format!("{}: {e}", parent.display())))?;
+            files::make(parent)?;
         }
         Ok(file)
     }

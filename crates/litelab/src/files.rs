@@ -26,6 +26,11 @@ pub fn present(info: &RunInfo) -> Option<&Path> {
     info.directory.as_deref().filter(|directory| directory.is_dir())
 }
 
+/// Creates a directory that the user has named.
+pub fn make(directory: &Path) -> Result<(), BadInput> {
+    std::fs::create_dir_all(directory).map_err(|e| BadInput(format!("{}: {e}", directory.display())))
+}
+
 /// Path of a new run file: `first-look-20260131-123456.db`, or `…-2.db` if the first name is taken.
 pub fn new_run(directory: &Path, study: &str) -> PathBuf {
     let stamp: String = litelab_record::now().chars().take(19).filter(char::is_ascii_digit).collect();
@@ -48,14 +53,15 @@ pub fn find_run(run: Option<&Path>, directory: &Path) -> Result<PathBuf> {
     if let Some(path) = run {
         return Ok(path.to_path_buf());
     }
-    let entries = std::fs::read_dir(directory).map_err(|_| none(directory))?;
+    let none = || BadInput(format!("{}: no runs here; name one, or begin with `litelab run`", directory.display()));
+    let entries = std::fs::read_dir(directory).map_err(|_| none())?;
     let newest = entries
         .flatten()
         .filter(|e| e.path().extension().is_some_and(|x| x == "db"))
         .filter_map(|e| Some((e.metadata().ok()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), e.path())))
         // Compares stems, because `….db` sorts after `…-2.db` with the extension.
         .max_by(|(a, x), (b, y)| (a, x.file_stem()).cmp(&(b, y.file_stem())));
-    newest.map(|(_, path)| path).ok_or_else(|| none(directory).into())
+    newest.map(|(_, path)| path).ok_or_else(|| none().into())
 }
 
 /// Writes a temporary file next to `path` and renames it, so that a failed or interrupted write leaves the old file.
@@ -112,10 +118,6 @@ fn reason(error: &io::Error) -> String {
         }
         kind => kind.to_string(),
     }
-}
-
-fn none(directory: &Path) -> BadInput {
-    BadInput(format!("{}: no runs here; name one, or begin with `litelab run`", directory.display()))
 }
 
 #[cfg(test)]

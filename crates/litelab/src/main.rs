@@ -12,8 +12,10 @@ mod pivot;
 mod progress;
 mod style;
 mod unlike;
+mod usage;
 
 use clap::{Parser, Subcommand};
+use litelab_model::library::Kind;
 
 /// How should this application use SQLite, on this machine?
 ///
@@ -48,47 +50,44 @@ Exit codes:
   4  inconclusive, under --strict
   130  interrupted; what the run file holds is valid";
 
+/// In the order in which a user needs them; the rarely used ones last.
 #[derive(Subcommand)]
 enum Command {
     /// Run a study and report its results
     Run(cmd::run::Args),
     /// Show the results of a run: tables, claims, findings
     Show(cmd::show::Args),
-    /// Run the study of a run again and compare the verdicts
-    Repeat(cmd::repeat::Args),
-    /// Measure the precision of this host: noise, sync times, the cost of the harness
-    Calibrate(cmd::calibrate::Args),
-    /// Compare two runs, or two variants of one run
-    Compare(cmd::compare::Args),
     /// Write an HTML page of a run, or update its tables in a Markdown page
     Report(cmd::report::Args),
+    /// Compare two runs, or two variants of one run
+    Compare(cmd::compare::Args),
+    /// Run the study of a run again and compare the verdicts
+    Repeat(cmd::repeat::Args),
     /// Export a run as JSON, CSV or Markdown
     Export(cmd::export::Args),
     /// List the built-in studies, or show one
-    #[command(subcommand)]
-    Studies(cmd::library::Verb),
+    Studies(cmd::library::Args),
     /// List the built-in workloads, or show one
-    #[command(subcommand)]
-    Workloads(cmd::library::Verb),
+    Workloads(cmd::library::Args),
     /// List the built-in profiles, or show one
-    #[command(subcommand)]
-    Profiles(cmd::library::Verb),
-    /// List, build and check the runners
-    #[command(subcommand)]
-    Runners(cmd::runners::Verb),
-    /// Start and stop private database servers for comparison
-    #[command(subcommand)]
-    Servers(cmd::servers::Verb),
+    Profiles(cmd::library::Args),
+    /// List, build and check the drivers and their runners
+    Runners(cmd::runners::Args),
     /// Show the PRAGMA values in effect for a database
     Pragma(cmd::pragma::Args),
-    /// Generate a large database from a workload's data, fast
-    Generate(cmd::generate::Args),
-    /// Check every hash of a sqlite3perf database
-    Verify(cmd::verify::Args),
+    /// Measure the precision of this host: noise, sync times, the cost of the harness
+    Calibrate(cmd::calibrate::Args),
     /// Check whether this installation measures correctly
     SelfCheck(cmd::self_check::Args),
     /// Print shell completions
     Completions(cmd::completions::Args),
+    /// Generate a large database from a workload's data, fast
+    Generate(cmd::generate::Args),
+    /// Check every hash of a sqlite3perf database
+    Verify(cmd::verify::Args),
+    /// Start and stop private database servers for comparison
+    #[command(subcommand)]
+    Servers(cmd::servers::Verb),
     /// Write man pages, for packages
     #[command(hide = true)]
     Man(cmd::man::Args),
@@ -102,7 +101,7 @@ fn main() -> std::process::ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return output::usage(error),
+        Err(error) => return output::usage(&error),
     };
     interrupt::install();
     let Some(command) = cli.command else {
@@ -111,22 +110,22 @@ fn main() -> std::process::ExitCode {
     end(match command {
         Command::Run(args) => cmd::run::run(args),
         Command::Show(args) => cmd::show::run(&args),
-        Command::Repeat(args) => cmd::repeat::run(&args),
-        Command::Calibrate(args) => cmd::calibrate::run(&args),
-        Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
+        Command::Compare(args) => cmd::compare::run(&args),
+        Command::Repeat(args) => cmd::repeat::run(&args),
         Command::Export(args) => cmd::export::run(&args),
-        Command::Studies(verb) => cmd::library::run(litelab_model::library::Kind::Study, &verb),
-        Command::Workloads(verb) => cmd::library::run(litelab_model::library::Kind::Workload, &verb),
-        Command::Profiles(verb) => cmd::library::run(litelab_model::library::Kind::Profile, &verb),
-        Command::Runners(verb) => cmd::runners::run(&verb),
-        Command::Servers(verb) => cmd::servers::run(&verb),
+        Command::Studies(args) => cmd::library::run(Kind::Study, args),
+        Command::Workloads(args) => cmd::library::run(Kind::Workload, args),
+        Command::Profiles(args) => cmd::library::run(Kind::Profile, args),
+        Command::Runners(args) => cmd::runners::run(args),
         Command::Pragma(args) => cmd::pragma::run(&args),
-        Command::Generate(args) => cmd::generate::run(&args),
-        Command::Verify(args) => cmd::verify::run(&args),
-        Command::Man(args) => cmd::man::run(&args),
+        Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::SelfCheck(args) => cmd::self_check::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
+        Command::Generate(args) => cmd::generate::run(&args),
+        Command::Verify(args) => cmd::verify::run(&args),
+        Command::Servers(verb) => cmd::servers::run(&verb),
+        Command::Man(args) => cmd::man::run(&args),
     })
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use anstyle::Style;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::ErrorKind;
 use indicatif::{MultiProgress, ProgressBar};
 use litelab_model::text;
 
@@ -29,6 +29,21 @@ pub fn headed(style: Style, head: impl Display, rest: impl Display) {
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn spans(pieces: &[(Style, &dyn Display)]) {
     anstream::println!("{}", painted(pieces));
+}
+
+/// Prints a name in a column of `width`, and a description that is wrapped beside it.
+pub fn entry(name: impl Display, width: usize, description: &str) {
+    let indent = " ".repeat(width + 2);
+    let name = format!("{name:width$}");
+    let room = style::width().saturating_sub(indent.len()).max(20);
+    let description = text::line(description);
+    let room = textwrap::Options::new(room).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    for (number, part) in textwrap::wrap(&description, room).into_iter().enumerate() {
+        match number {
+            0 => headed(style::STRONG, &name, format_args!("  {part}")),
+            _ => line(format_args!("{indent}{part}")),
+        }
+    }
 }
 
 /// Prints several lines of foreign text on standard output.
@@ -71,32 +86,24 @@ pub fn message(bar: &ProgressBar, text: &str) {
     bar.set_message(text::line(text));
 }
 
-/// Prints clap's help on standard output or a usage error on standard error, and returns the exit code.
+/// Prints clap's help, or the line of a usage error, and returns the exit code.
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
-pub fn usage(mut error: clap::Error) -> ExitCode {
-    drop_far_suggestion(&mut error);
-    let text = error.render();
-    let plain = text.to_string();
-    let shown = text::printable_lines(&plain);
-    match error.use_stderr() {
-        // Clap's colours are kept only if the arguments contain no control characters.
-        true if shown == plain => anstream::eprint!("{}", text.ansi()),
-        true => anstream::eprint!("{shown}"),
-        false => anstream::print!("{}", text.ansi()),
+pub fn usage(failed: &clap::Error) -> ExitCode {
+    match failed.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => anstream::print!("{}", failed.render().ansi()),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => anstream::eprint!("{}", failed.render().ansi()),
+        _ => error(&crate::usage::line(failed)),
     }
-    if error.use_stderr() { Exit::BadInput.into() } else { Exit::Ok.into() }
+    if failed.use_stderr() { Exit::BadInput.into() } else { Exit::Ok.into() }
 }
 
-/// Removes a far-fetched suggestion from a usage error: clap's own measure suggests `--dir` for `--driver`.
-fn drop_far_suggestion(error: &mut clap::Error) {
-    let name = |kind| match error.get(kind) {
-        Some(ContextValue::String(name)) => Some(name.trim_start_matches('-')),
-        _ => None,
-    };
-    if let (Some(given), Some(suggested)) = (name(ContextKind::InvalidArg), name(ContextKind::SuggestedArg))
-        && litelab_model::nearest(given, [suggested]).is_none()
-    {
-        error.remove(ContextKind::SuggestedArg);
+/// A duration in the largest unit of which there are at least two.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
+        s => format!("{:.1} days", s / 86_400.0),
     }
 }
 

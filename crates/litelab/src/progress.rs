@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use litelab_engine::event::Event;
-use litelab_model::Plan;
+use litelab_model::{Plan, ScenarioPlan};
 use litelab_record::measure::Meter;
 use litelab_record::outcome::Outcome;
 use litelab_report::analysis::alike;
@@ -20,7 +20,7 @@ const UNKNOWN_SECONDS: f64 = 1.0;
 /// Estimated number of rates that a search tries.
 const SEARCH_RATES: f64 = 10.0;
 /// Longest time between two lines where output is not a terminal, so that a log shows activity.
-const HEARTBEAT: Duration = Duration::from_secs(10);
+pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Progress display.
 pub struct Progress {
@@ -77,13 +77,11 @@ impl Progress {
                 self.line_or_message(&format!("preparing {}: {rows} of {of} rows", self.name(*variant)), rows == of);
             }
             Event::Calibrating { scenario } => {
-                let text = format!("measuring the harness itself: {}", self.scenario(*scenario));
+                let text = format!("measuring the harness itself: {}", self.scenario_name(*scenario));
                 self.line_or_message(&text, false);
             }
             Event::TrialStarted { round, variant } => {
-                let scenario =
-                    self.plan.as_ref().and_then(|p| p.variants.get(*variant)).map_or(0, |variant| variant.scenario);
-                let round = self.round(scenario, *round);
+                let round = self.round(self.scenario_of(*variant), *round);
                 output::message(&self.bar, &format!("{round} · {}", self.name(*variant)));
             }
             Event::Probed { variant, probe } => {
@@ -108,13 +106,8 @@ impl Progress {
                 self.line_or_message(&text, *seconds < HEARTBEAT.as_secs());
             }
             Event::ScenarioEnded { scenario, reason } => {
-                let name = self.scenario(*scenario);
-                let left = self
-                    .plan
-                    .as_ref()
-                    .and_then(|p| p.scenarios.get(*scenario))
-                    .map_or(0, |s| s.rounds)
-                    .saturating_sub(1);
+                let name = self.scenario_name(*scenario);
+                let left = self.scenario(*scenario).map_or(0, |s| s.rounds).saturating_sub(1);
                 if left > 0 {
                     let rounds = number::counted(left, "round");
                     let text =
@@ -125,7 +118,7 @@ impl Progress {
             }
             Event::RoundStored { scenario, round } => {
                 if !self.redraws {
-                    let (name, round) = (self.scenario(*scenario), self.round(*scenario, *round));
+                    let (name, round) = (self.scenario_name(*scenario), self.round(*scenario, *round));
                     let (trials, failed, seconds) = (self.trials, self.failed, self.begun.elapsed().as_secs_f64());
                     self.print(&format!("{name}: {round} stored: {trials} trials, {failed} failed, {seconds:.0} s"));
                 }
@@ -162,11 +155,7 @@ impl Progress {
         match &record.outcome {
             Outcome::Failed(failure) => {
                 self.failed += 1;
-                let scenario = self
-                    .plan
-                    .as_ref()
-                    .and_then(|p| p.variants.get(record.variant))
-                    .map_or(0, |variant| variant.scenario);
+                let scenario = self.scenario_of(record.variant);
                 let first = format!("round {}, {name}", record.round + 1);
                 let (_, count) = self.failures.entry((scenario, alike(&failure.reason))).or_insert((first.clone(), 0));
                 *count += 1;
@@ -176,11 +165,8 @@ impl Progress {
                 }
             }
             Outcome::Measured(measurement) => {
-                let metric = self
-                    .plan
-                    .as_ref()
-                    .and_then(|p| p.scenarios.get(p.variants.get(record.variant)?.scenario)?.metrics.first().cloned());
-                let Some(metric) = metric else { return };
+                let scenario = self.scenario(self.scenario_of(record.variant));
+                let Some(metric) = scenario.and_then(|scenario| scenario.metrics.first().cloned()) else { return };
                 let Some(value) = Meter::new(measurement).value(&metric) else { return };
                 let values = self.values.entry(record.variant).or_default();
                 values.push(value);
@@ -199,14 +185,21 @@ impl Progress {
         self.plan.as_ref().map_or_else(String::new, |p| p.variant_name(variant))
     }
 
-    fn scenario(&self, index: usize) -> String {
-        let scenario = self.plan.as_ref().and_then(|p| p.scenarios.get(index));
-        scenario.map_or_else(|| "?".to_owned(), |s| s.name.clone())
+    fn scenario(&self, index: usize) -> Option<&ScenarioPlan> {
+        self.plan.as_ref()?.scenarios.get(index)
+    }
+
+    fn scenario_name(&self, index: usize) -> String {
+        self.scenario(index).map_or_else(|| "?".to_owned(), |s| s.name.clone())
+    }
+
+    fn scenario_of(&self, variant: usize) -> usize {
+        self.plan.as_ref().and_then(|p| p.variants.get(variant)).map_or(0, |variant| variant.scenario)
     }
 
     /// `round 3/10` of a scenario.
     fn round(&self, scenario: usize, round: u32) -> String {
-        let planned = self.plan.as_ref().and_then(|p| p.scenarios.get(scenario)).map_or(0, |s| s.rounds);
+        let planned = self.scenario(scenario).map_or(0, |s| s.rounds);
         format!("round {}/{planned}", round + 1)
     }
 
@@ -284,7 +277,7 @@ pub fn describe(plan: &Plan) -> Vec<String> {
     let mut lines = vec![format!(
         "{}: {variants} variants × {rounds} rounds × {each:.1} s ≈ {}{guessed}; seed {}{quick}",
         plan.study,
-        duration(seconds),
+        output::duration(seconds),
         plan.seed
     )];
     for (index, scenario) in plan.scenarios.iter().enumerate() {
@@ -300,12 +293,4 @@ pub fn describe(plan: &Plan) -> Vec<String> {
         }
     }
     lines
-}
-
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
 }

@@ -11,9 +11,11 @@ pub const WARNING: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Yel
 /// Style of the important part of a line.
 pub const STRONG: Style = Style::new().bold();
 
-/// Width of standard output in columns; 120 where it is not a terminal.
+/// Width of standard output in columns. Where it is not a terminal: that of the variable COLUMNS, default 120.
 pub fn width() -> usize {
-    terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0))
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns >= 20);
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    terminal.map(|(width, _)| usize::from(width.0)).or_else(columns).unwrap_or(120)
 }
 
 /// Height in lines of the terminal on standard error; 0 where it is not a terminal.

@@ -1,5 +1,6 @@
 //! The option `--allow-unlike`, shared by `compare` and `repeat`.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use litelab_report::compare::Unlike;
 
 /// Differences between two runs that the user permits.
@@ -10,30 +11,22 @@ pub struct Allowance {
     #[arg(
         long,
         value_name = "WHAT",
-        value_enum,
+        value_parser = PossibleValuesParser::new(["host", "driver", "work"]).map(|kind| match kind.as_str() {
+            "host" => Unlike::Host,
+            "driver" => Unlike::Driver,
+            _ => Unlike::Work,
+        }),
         value_delimiter = ',',
         num_args = 0..,
         require_equals = true,
         default_missing_value = "host,driver,work"
     )]
-    allow_unlike: Vec<Allowed>,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Allowed {
-    Host,
-    Driver,
-    Work,
+    allow_unlike: Vec<Unlike>,
 }
 
 impl Allowance {
     /// The permitted kinds of difference.
     pub fn kinds(&self) -> Vec<Unlike> {
-        let kind = |allowed: &Allowed| match allowed {
-            Allowed::Host => Unlike::Host,
-            Allowed::Driver => Unlike::Driver,
-            Allowed::Work => Unlike::Work,
-        };
-        self.allow_unlike.iter().map(kind).collect()
+        self.allow_unlike.clone()
     }
 }

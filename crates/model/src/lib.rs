@@ -5,6 +5,7 @@
 //! inheritance, defaults, variables and expressions. The resulting [`Plan`] defines every variant completely. An error
 //! is one [`ModelError`]: a line with the problem, its position and the remedy.
 
+pub mod advisory;
 pub mod by_dialect;
 pub mod claim;
 pub mod condition;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
-use crate::error::{ModelError, unknown};
+use crate::error::{ModelError, nearest};
 use crate::profile::Profile;
 use crate::study::Study;
 use crate::workload::Workload;
@@ -94,13 +94,18 @@ impl Kind {
             Some(toml) => {
                 Ok(Text { file: format!("built-in {plural}/{file}"), directory: None, toml: toml.to_owned() })
             }
-            None => Err(ModelError::new(
-                name,
-                format!(
-                    "{}; a file of your own is named by its path, ending in .toml",
-                    unknown(kind, name, self.built_in())
-                ),
-            )),
+            None => {
+                let known = match nearest(name, self.built_in()) {
+                    Some(best) => format!("did you mean `{best}`?"),
+                    None => format!("there are {}.", self.built_in().join(", ")),
+                };
+                Err(ModelError::new(
+                    name,
+                    format!(
+                        "no built-in {kind} has this name: {known} A {kind} of your own is named by its path, ending in .toml"
+                    ),
+                ))
+            }
         }
     }
 }

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use litelab_engine::calibration::{clock, runner_costs, sync};
 use litelab_engine::event::Event;
-use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners, scratch};
-use litelab_model::{Options, Plan, library, resolve};
+use litelab_model::{Options, library, resolve};
 use litelab_observe::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
 use litelab_record::calibration::{self, Host, HostCalibration, Work};
 use litelab_record::{RunFile, RunInfo};
@@ -37,7 +36,7 @@ pub struct Args {
     quick: bool,
     /// Duration of the A/A experiments (identical variants against each other), in seconds; default: 75, with --quick
     /// 20
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = |text: &str| super::number::<u64>(text, 1, 86_400))]
     time: Option<u64>,
     /// Driver of the A/A experiments
     #[arg(long, value_name = "DRIVER", default_value = "rusqlite")]
@@ -91,7 +90,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     let runners = super::runners()?;
     for directory in [data, &args.dir] {
-        std::fs::create_dir_all(directory).map_err(|e| BadInput(format!("{}: {e}", directory.display())))?;
+        files::make(directory)?;
     }
     say("the host at rest");
     let rest = LoadProbe::start();
@@ -109,19 +108,19 @@ pub fn run(args: &Args) -> Result<Exit> {
     let info = experiments(args, scale.experiments, &runners, &file)?;
     let analysis = analyse(&RunFile::open(&file)?, &info)?;
     let rounds = info.done.iter().copied().min().unwrap_or_default();
+    let failure = analysis.variants.iter().flat_map(|variant| &variant.failures).map(|f| f.reason.as_str()).next();
     if rounds < EXPERIMENT {
-        let why = analysis.variants.iter().flat_map(|variant| &variant.failures).map(|f| f.reason.as_str()).next();
-        let why = why.unwrap_or("its trials take too long");
+        let why = failure.unwrap_or("its trials take too long");
         return Err(EngineError::Failed(format!("only {rounds} of {EXPERIMENT} rounds were run: {why}")).into());
     }
     let noise = noise(&analysis);
     if noise.is_empty() {
-        let why = analysis.variants.iter().flat_map(|variant| &variant.failures).map(|f| f.reason.as_str()).next();
-        return Err(EngineError::Failed(format!("no trial gave a measurement: {}", why.unwrap_or("unknown"))).into());
+        let why = failure.unwrap_or("unknown");
+        return Err(EngineError::Failed(format!("no trial gave a measurement: {why}")).into());
     }
 
-    let writes =
-        info.plan.variants.iter().find(|variant| scenario(&info.plan, variant.scenario) == Work::Commits.name());
+    let scenario = info.plan.scenarios.iter().position(|scenario| scenario.name == Work::Commits.name());
+    let writes = info.plan.variants.iter().find(|variant| Some(variant.scenario) == scenario);
     let costs = match writes {
         Some(variant) => runner_costs(variant, &runners, &args.dir, scale.trials, interrupt::stop(), &mut |name| {
             say(&format!("the harness itself: runner {name}"));
@@ -173,14 +172,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
         ..Options::default()
     };
     let plan = resolve::resolve(&study, &text, &options)?;
-    let options = RunOptions {
-        file: file.to_path_buf(),
-        directory: args.dir.clone(),
-        urls: litelab_engine::Urls::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    };
+    let options = RunOptions::new(file.to_path_buf(), args.dir.clone());
     let stop = AtomicBool::new(false);
     let _asked = interrupt::stop();
     building::for_plan(runners, &plan)?;
@@ -223,10 +215,6 @@ pub fn warn(run: &Run<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn scenario(plan: &Plan, index: usize) -> &str {
-    plan.scenarios.get(index).map_or("", |s| s.name.as_str())
 }
 
 fn say(what: &str) {

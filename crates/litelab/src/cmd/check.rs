@@ -1,13 +1,15 @@
 //! `litelab runners check`: the conformance suite.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use indicatif::ProgressBar;
 use litelab_conformance::{CheckOutcome, CheckVerdict, Progress, Report, Suite};
 
-use crate::exit::{BadInput, Exit};
-use crate::{interrupt, output, style};
+use crate::exit::Exit;
+use crate::progress::HEARTBEAT;
+use crate::{files, interrupt, output, style};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -17,10 +19,10 @@ pub struct Args {
     #[arg(short, long)]
     verbose: bool,
     /// Directory for the databases
-    #[arg(long, value_name = "DIR", default_value = crate::files::DIRECTORY)]
+    #[arg(long, value_name = "DIR", default_value = files::DIRECTORY)]
     dir: std::path::PathBuf,
     /// Checks made in parallel; default: number of processors plus two, because a check mostly waits for its runner
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = super::threads)]
     jobs: Option<std::num::NonZeroUsize>,
     /// Check drivers of servers on a server that already runs, in separate schemas, instead of starting one:
     /// postgres=URL, mysql=URL
@@ -31,27 +33,33 @@ pub struct Args {
 /// Checks the runners. [`Exit::Failed`] if any check fails.
 pub fn run(args: &Args) -> Result<Exit> {
     let runners = super::runners()?;
-    make(&args.dir)?;
+    files::make(&args.dir)?;
     let names = if args.names.is_empty() { built(&runners) } else { args.names.clone() };
-    if names.is_empty() {
-        return Err(BadInput("no runner is built: run `litelab runners build`".into()).into());
-    }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let urls = crate::execution::urls(&args.urls)?;
     let suite = Suite::new(&runners, &args.dir)
         .jobs(args.jobs.map_or_else(usual_jobs, usize::from))
         .stop(interrupt::stop())
         .urls(&urls);
+    let mut screen = Screen::new();
     let reports = suite.check_all(&names, &mut |progress| match progress {
         Progress::Started { .. } => {}
-        Progress::Ended { runner, driver, outcome } => show(runner, driver, outcome, args.verbose),
-        Progress::Examined(report) => conclude(report),
-    })?;
+        Progress::Ended { runner, driver, outcome } => {
+            let name = driver.map_or_else(|| runner.to_owned(), |driver| format!("{runner}:{driver}"));
+            screen.bar.suspend(|| show(&name, outcome, args.verbose));
+            screen.ended(&name, outcome);
+        }
+        Progress::Examined(report) => screen.bar.suspend(|| conclude(report)),
+    });
+    screen.bar.finish_and_clear();
+    let reports = reports?;
     if reports.len() < names.len() {
         return Ok(Exit::Interrupted);
     }
-    let of_drivers = |r: &Report| r.drivers.iter().flat_map(|d| d.checks.clone()).collect::<Vec<_>>();
-    let all: Vec<_> = reports.iter().flat_map(|r| r.checks.clone().into_iter().chain(of_drivers(r))).collect();
+    let all: Vec<&CheckOutcome> = reports
+        .iter()
+        .flat_map(|report| report.checks.iter().chain(report.drivers.iter().flat_map(|driver| &driver.checks)))
+        .collect();
     let count = |verdict| all.iter().filter(|outcome| outcome.verdict == verdict).count();
     let absent: usize = reports.iter().map(|report| report.absent.len() + report.unexamined.len()).sum();
     let failed = count(CheckVerdict::Failed);
@@ -70,6 +78,36 @@ pub fn run(args: &Args) -> Result<Exit> {
         output::line(format_args!("  does not apply, {count}: {reason}"));
     }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+/// Counts of the checks made so far: a line that is redrawn on a terminal, and printed from time to time elsewhere.
+struct Screen {
+    bar: ProgressBar,
+    done: usize,
+    failed: usize,
+    begun: Instant,
+    printed: Instant,
+}
+
+impl Screen {
+    fn new() -> Self {
+        let bar = if style::redraws() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let now = Instant::now();
+        Self { bar, done: 0, failed: 0, begun: now, printed: now }
+    }
+
+    fn ended(&mut self, driver: &str, outcome: &CheckOutcome) {
+        self.done += 1;
+        self.failed += usize::from(outcome.verdict == CheckVerdict::Failed);
+        let (done, failed, seconds) = (self.done, self.failed, self.begun.elapsed().as_secs_f64());
+        let text = format!("{done} checks made, {failed} failed, {seconds:.0} s; the last: {driver} {}", outcome.name);
+        output::message(&self.bar, &text);
+        if !style::redraws() && self.printed.elapsed() >= HEARTBEAT {
+            self.printed = Instant::now();
+            output::log(text);
+        }
+    }
 }
 
 /// Default number of parallel checks: keeps the processors busy, and leaves each runner the CPU time to meet the
@@ -95,11 +133,6 @@ fn conclude(report: &Report) {
     output::headed(style::STRONG, &report.runner, format_args!(" ({}): {verdict}", drivers.join(", ")));
 }
 
-fn make(dir: &Path) -> Result<()> {
-    std::fs::create_dir_all(dir).map_err(|e| BadInput(format!("{}: {e}", dir.display())))?;
-    Ok(())
-}
-
 /// Names of the runners that are built. Test doubles are checked only if named.
 fn built(runners: &litelab_engine::Runners) -> Vec<String> {
     let (mut names, mut missing) = (Vec::new(), Vec::new());
@@ -114,8 +147,7 @@ fn built(runners: &litelab_engine::Runners) -> Vec<String> {
     names
 }
 
-fn show(runner: &str, driver: Option<&str>, outcome: &CheckOutcome, verbose: bool) {
-    let name = driver.map_or_else(|| runner.to_owned(), |d| format!("{runner}:{d}"));
+fn show(name: &str, outcome: &CheckOutcome, verbose: bool) {
     let CheckOutcome { name: check, detail, seconds, .. } = outcome;
     match outcome.verdict {
         CheckVerdict::Failed => {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
-use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners};
 use litelab_model::{Metric, Plan};
 use litelab_record::{RunFile, RunInfo};
@@ -67,14 +66,7 @@ fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
 /// Runs the plan. The run file is kept with the other runs, because it is the evidence.
 fn execute(plan: &Plan, study: &str, runners: &Runners, directory: &Path) -> Result<std::path::PathBuf> {
     let file = files::new_run(Path::new(files::DIRECTORY), &format!("{}-confirmation", plan.study));
-    let options = RunOptions {
-        file: file.clone(),
-        directory: directory.to_path_buf(),
-        urls: litelab_engine::Urls::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    };
+    let options = RunOptions::new(file.clone(), directory.to_path_buf());
     std::fs::create_dir_all(files::DIRECTORY)
         .map_err(|e| EngineError::Failed(format!("{}: cannot make this directory: {e}", files::DIRECTORY)))?;
     let run = Run::new(plan.clone(), study, options, runners, interrupt::stop())?;

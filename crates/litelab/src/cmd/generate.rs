@@ -20,10 +20,10 @@ pub struct Args {
     /// The database to make
     db: PathBuf,
     /// Rows, in place of the workload's data.rows
-    #[arg(long, value_name = "N", value_parser = |text: &str| super::count(text, 1 << 40))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = |text: &str| super::number::<u64>(text, 1, 1 << 40))]
     rows: Option<u64>,
     /// Rows committed together
-    #[arg(long, value_name = "B", default_value_t = 2_000, value_parser = |text: &str| super::count(text, 100_000_000))]
+    #[arg(long, value_name = "B", default_value_t = 2_000, allow_negative_numbers = true, value_parser = |text: &str| super::number::<u64>(text, 1, 100_000_000))]
     batch: u64,
     /// A variant of the workload's schema
     #[arg(long, value_name = "NAME")]
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long)]
     vacuum: bool,
     /// Seed of the values: the same seed gives the same bytes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = super::seed)]
     seed: u64,
     /// A profile's name or path
     #[arg(long, value_name = "PROFILE", default_value = "wal-normal")]

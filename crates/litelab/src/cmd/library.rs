@@ -1,39 +1,42 @@
-//! `litelab studies|workloads|profiles list|show`: lists or prints the built-in files.
+//! `litelab studies|workloads|profiles [NAME]`: lists or prints the built-in files.
 
 use anyhow::Result;
 use litelab_model::library::{self, Kind};
 
 use crate::exit::Exit;
-use crate::{output, style};
+use crate::output;
 
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Args {
+    /// Print the file of this one, as a template for your own: a name, or the path of a file. Default: list all
+    name: Option<String>,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// The same in words, as other commands have them.
 #[derive(clap::Subcommand)]
-pub enum Verb {
-    /// List names and descriptions
+enum Verb {
+    #[command(hide = true)]
     List,
-    /// Print the file of one, as a template for your own
-    Show {
-        /// Name, or path of a file
-        name: String,
-    },
+    #[command(hide = true)]
+    Show { name: String },
 }
 
 /// Lists the built-in files of a kind, or prints one.
-pub fn run(kind: Kind, verb: &Verb) -> Result<Exit> {
-    match verb {
-        Verb::Show { name } => {
-            let text = kind.find(name, None)?;
-            // Printing also validates the file, so that `show` finds mistakes in a user's own file.
-            check(kind, name)?;
-            output::lines(&text.toml);
-        }
-        Verb::List => {
-            let names = kind.built_in();
-            let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
-            for name in names {
-                let about = about(kind, name)?;
-                output::headed(style::STRONG, format_args!("{name:width$}"), format_args!("  {about}"));
-            }
-        }
+pub fn run(kind: Kind, args: Args) -> Result<Exit> {
+    if let (Some(name), _) | (_, Some(Verb::Show { name })) = (args.name, args.verb) {
+        let text = kind.find(&name, None)?;
+        // Printing also validates the file, so that mistakes in a user's own file are found.
+        check(kind, &name)?;
+        output::lines(&text.toml);
+        return Ok(Exit::Ok);
+    }
+    let names = kind.built_in();
+    let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
+    for name in names {
+        output::entry(name, width, &about(kind, name)?);
     }
     Ok(Exit::Ok)
 }

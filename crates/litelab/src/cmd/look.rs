@@ -1,17 +1,18 @@
 //! `litelab` without arguments: a ten-second comparison of three profiles, and suggestions for the next command.
 
+use std::path::Path;
+
 use anstyle::Style;
 use anyhow::Result;
-use litelab_engine::Run;
+use litelab_engine::{Run, RunOptions};
 use litelab_model::metric::{Measure, Quantile, Timing, Unit};
 use litelab_model::{Metric, Options, library, resolve};
 use litelab_record::RunFile;
 use litelab_report::analysis::{self, VariantAnalysis};
 use litelab_report::number;
 
-use crate::execution::{self, RunFiles};
 use crate::exit::Exit;
-use crate::{files, interrupt, output, style};
+use crate::{execution, files, interrupt, output, style};
 
 const STUDY: &str = "look";
 
@@ -20,9 +21,11 @@ pub fn run() -> Result<Exit> {
     let runners = super::runners()?;
     let (study, text) = library::study(STUDY)?;
     let plan = resolve::resolve(&study, &text, &Options { dialects: runners.dialects(), ..Options::default() })?;
-    let place = RunFiles::brief();
-    let file = place.file(STUDY)?;
-    let run = Run::new(plan, &text.toml, place.options(file.clone())?, &runners, interrupt::stop())?;
+    let directory = Path::new(files::DIRECTORY);
+    files::make(directory)?;
+    let file = files::new_run(directory, STUDY);
+    let options = RunOptions::new(file.clone(), directory.to_path_buf());
+    let run = Run::new(plan, &text.toml, options, &runners, interrupt::stop())?;
     let ended = execution::carry_out(run)?;
     if ended.interrupted {
         execution::say_resume(ended.rounds, &format!("litelab run --resume {}", file.display()));

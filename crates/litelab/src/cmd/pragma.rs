@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use litelab_model::pragma::{self, Kind};
+use litelab_model::pragma::{self, Kind, Scope};
 use litelab_observe::DatabaseHeader;
 use litelab_protocol::Value;
 use rusqlite::Connection;
@@ -15,9 +15,8 @@ use crate::{output, style};
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The database is opened read-only. Values belong to a connection of this program: journal_mode, \
-    page_size, auto_vacuum and the like lie in the file and hold for everyone; the others are SQLite's own defaults, which \
-    your driver may override: what the built-in one overrides stands below."
+    after_help = "The database is opened read-only. Values in the file hold for every connection. The others are those of \
+    a new connection of plain SQLite; `litelab run` shows what a driver sets in their place."
 )]
 pub struct Args {
     /// Path of the database
@@ -54,10 +53,9 @@ pub fn run(args: &Args) -> Result<Exit> {
             BadInput(litelab_model::unknown("PRAGMA", name, names))
         })?;
         if matches!(known.kind, Kind::Action { .. }) {
-            return Err(BadInput(format!(
-                "`{name}` does something rather than say something; this command only reads"
-            ))
-            .into());
+            return Err(
+                BadInput(format!("`{name}` performs an operation and has no value; this command only reads")).into()
+            );
         }
     }
     let names: Vec<&str> =
@@ -73,17 +71,25 @@ pub fn run(args: &Args) -> Result<Exit> {
     })?;
     let mut overridden = Vec::new();
     for (name, (drivers, own)) in names.iter().zip(drivers.into_iter().zip(own)) {
-        let summary = pragma::find(name).map_or("", |p| p.summary);
+        let known = pragma::find(name);
+        let (summary, kind) = known.map_or(("", Kind::Query), |known| (known.summary, known.kind));
+        let of = match kind {
+            Kind::Setting { scope: Scope::File, .. } => "file",
+            Kind::Setting { .. } => "connection",
+            _ => "",
+        };
         for value in &own {
-            output::headed(style::STRONG, format_args!("{name:width$}"), format_args!(" = {value:<12} {summary}"));
+            let text = format_args!(" = {value:<12} {of:<11} {summary}");
+            output::headed(style::STRONG, format_args!("{name:width$}"), text);
         }
         if own != drivers {
             overridden.push(format!("{name} = {}", drivers.join(" ")));
         }
     }
+    output::line("");
+    output::line("file: in the database, for every connection; connection: of one of plain SQLite that sets nothing");
     if !overridden.is_empty() {
-        output::line("");
-        output::line(format_args!("the driver rusqlite sets in their place: {}", overridden.join(", ")));
+        output::line(format_args!("a driver may set others: rusqlite sets {}", overridden.join(", ")));
     }
     Ok(Exit::Ok)
 }
@@ -117,7 +123,7 @@ fn values(connection: &Connection, path: &Path, name: &str) -> Result<Vec<String
         out.push(cells.join(" "));
     }
     if out.is_empty() {
-        out.push("(says nothing here)".to_owned());
+        out.push("(no value here)".to_owned());
     }
     Ok(out)
 }

@@ -27,10 +27,10 @@ pub struct Args {
     /// Run file whose study is run again
     run: PathBuf,
     /// Number of rounds, at least that of the run; default: that of the run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::rounds)]
     rounds: Option<u32>,
     /// Another seed; default: that of the run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::seed)]
     seed: Option<u64>,
     #[command(flatten)]
     place: RunFiles,
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             };
             allow(&repeat::differences(&info, &here), args)?;
             let file = args.place.file(&format!("{}-repeat", info.plan.study))?;
-            let options = args.place.options_after(file.clone(), former)?;
+            let options = args.place.options(file.clone(), former)?;
             let run = Run::begin(ready, &info.study_toml, options, &runners, interrupt::stop())?;
             super::calibrate::warn(&run)?;
             (file, Some(run))
@@ -105,9 +105,6 @@ pub fn run(args: &Args) -> Result<Exit> {
 fn plan(args: &Args, info: &RunInfo) -> Result<Plan> {
     let mut plan = info.plan.clone();
     if let Some(seed) = args.seed {
-        if seed > litelab_protocol::MAX_SAFE_INTEGER {
-            return Err(BadInput(format!("--seed: {seed} is above 2^53")).into());
-        }
         plan.reseed(seed);
     }
     if let Some(rounds) = args.rounds {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use litelab_engine::{Run, Runners};
 use litelab_model::{Options, library, resolve};
+use litelab_record::RunFile;
 use litelab_report::analysis::Analysis;
 use litelab_stats::ClaimVerdict;
 
@@ -24,7 +25,7 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     /// Number of rounds; each round has one trial of every variant
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::rounds)]
     rounds: Option<u32>,
     /// Only these scenarios
     #[arg(long, value_name = "SCENARIO", value_delimiter = ',')]
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     vars: Vec<String>,
     /// Seed of the order of trials and of all generated values
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::seed)]
     seed: Option<u64>,
     /// Run the study on this driver instead of its own, or on several: `go:mattn`. A runner that is not built yet is
     /// built
@@ -67,7 +68,11 @@ pub fn run(args: Args) -> Result<Exit> {
             (file.clone(), Run::resume(args.place.resume(file)?, &runners, interrupt::stop())?)
         }
         None => {
-            let (study, text) = library::study(&args.study)?;
+            let found = library::study(&args.study);
+            let (study, text) = found.map_err(|error| match not_a_study(&args.study, &runners) {
+                Some(remedy) => BadInput(format!("{}: {remedy}", args.study)).into(),
+                None => anyhow::Error::from(error),
+            })?;
             let plan = resolve::resolve(&study, &text, &resolve_options(&args, &runners)?)?;
             if args.dry_run {
                 let mut plan = plan;
@@ -82,7 +87,7 @@ pub fn run(args: Args) -> Result<Exit> {
                 return Ok(Exit::Ok);
             }
             let file = args.place.file(&study.name)?;
-            let options = args.place.options(file.clone())?;
+            let options = args.place.options(file.clone(), None)?;
             building::for_plan(&runners, &plan)?;
             let run = Run::new(plan, &text.toml, options, &runners, interrupt::stop())?;
             super::calibrate::warn(&run)?;
@@ -117,6 +122,26 @@ fn exit(analysis: &Analysis, failed: u32, strict: bool) -> Exit {
 fn is_inconclusive(analysis: &Analysis) -> bool {
     let claims = analysis.claims.iter().any(|c| matches!(c.verdict, ClaimVerdict::Inconclusive { .. }));
     claims || analysis.scenarios.iter().flat_map(|s| &s.comparisons).any(|c| c.decided().is_none())
+}
+
+/// The remedy if the name in the place of a study is that of a run file, a database, a runner or a driver.
+fn not_a_study(name: &str, runners: &Runners) -> Option<String> {
+    let path = Path::new(name);
+    if !name.ends_with(".toml") && path.is_file() {
+        return Some(match RunFile::open(path) {
+            Ok(_) => format!(
+                "this is a run file: `litelab show {name}` shows it, `litelab repeat {name}` runs its study again"
+            ),
+            Err(_) => format!(
+                "this is no study: a study is a file that ends in .toml, and names a database by `[data] from = \"{name}\"` in its workload"
+            ),
+        });
+    }
+    let (what, driver) = match runners.get(name) {
+        Ok(runner) => ("runner", format!("{name}:{}", runner.manifest.drivers.first()?)),
+        Err(_) => ("driver", runners.driver(name).ok().map(|_| name.to_owned())?),
+    };
+    Some(format!("this is a {what}, and no study: run a study on it, as in `litelab run first-look --driver {driver}`"))
 }
 
 fn resolve_options(args: &Args, runners: &Runners) -> Result<Options> {

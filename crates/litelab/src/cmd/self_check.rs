@@ -6,8 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use litelab_conformance::{CheckVerdict, Suite};
 use litelab_engine::calibration;
-use litelab_engine::trial::Patience;
-use litelab_engine::{Run, RunOptions, Runners, Urls, scratch};
+use litelab_engine::{Run, RunOptions, Runners, scratch};
 use litelab_model::metric::Unit;
 use litelab_model::{Options, library, resolve};
 use litelab_observe::environment::Environment;
@@ -113,14 +112,7 @@ fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     let options = Options { rounds: Some(1), dialects: runners.dialects(), ..Options::default() };
     let plan = resolve::resolve(&study, &text, &options)?;
     let variants = plan.variants.len();
-    let options = RunOptions {
-        file: folder.join("smoke.db"),
-        directory: folder.to_path_buf(),
-        urls: Urls::default(),
-        patience: Patience::default(),
-        calibrate: false,
-        flame: false,
-    };
+    let options = RunOptions::new(folder.join("smoke.db"), folder.to_path_buf());
     let run = Run::new(plan, &text.toml, options, runners, interrupt::stop())?;
     let mut reason = None;
     let ended = run.execute(&mut |event| {

@@ -6,6 +6,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use litelab_engine::servers::folder;
 use litelab_model::Server as Kind;
 use litelab_report::export::json;
@@ -25,8 +26,8 @@ pub enum Verb {
     /// Show the servers that run, and their urls
     Status {
         /// Server; default: all
-        #[arg(value_enum)]
-        server: Option<Name>,
+        #[arg(value_parser = names())]
+        server: Option<Kind>,
         /// Folder of the server; default: litelab-servers/NAME
         #[arg(long, value_name = "DIR", requires = "server")]
         dir: Option<PathBuf>,
@@ -43,9 +44,9 @@ pub enum Verb {
 
 #[derive(clap::Args)]
 pub struct With {
-    /// Servers to start
-    #[arg(value_enum, required = true)]
-    servers: Vec<Name>,
+    /// Servers to start; galera is three nodes of MariaDB
+    #[arg(value_parser = names(), required = true)]
+    servers: Vec<Kind>,
     /// Command and its arguments, after `--`
     #[arg(last = true, required = true)]
     command: Vec<String>,
@@ -59,39 +60,22 @@ pub struct With {
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Server
-    #[arg(value_enum)]
-    server: Name,
+    /// Server; galera is three nodes of MariaDB
+    #[arg(value_parser = names())]
+    server: Kind,
     /// Folder of the server, created by `up` and removed by `down`; default: litelab-servers/NAME
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-/// Servers that can be named on the command line.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum Name {
-    /// PostgreSQL
-    Postgres,
-    /// MariaDB
-    Mariadb,
-    /// Three MariaDB nodes with Galera replication
-    Galera,
-}
-
-impl Name {
-    fn kind(self) -> Kind {
-        match self {
-            Self::Postgres => Kind::Postgres,
-            Self::Mariadb => Kind::Mariadb,
-            Self::Galera => Kind::Galera,
-        }
-    }
+/// The names of servers, also for completions.
+fn names() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| Kind::parse(&name))
 }
 
 impl Args {
     fn place(&self) -> (Kind, PathBuf) {
-        let kind = self.server.kind();
-        (kind, self.dir.clone().unwrap_or_else(|| instance::default_folder(kind)))
+        (self.server, self.dir.clone().unwrap_or_else(|| instance::default_folder(self.server)))
     }
 }
 
@@ -137,8 +121,8 @@ fn down(args: &Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn status(server: Option<Name>, dir: Option<PathBuf>, json: bool) -> Result<Exit> {
-    let kinds = server.map_or_else(|| Kind::ALL.to_vec(), |s| vec![s.kind()]);
+fn status(server: Option<Kind>, dir: Option<PathBuf>, json: bool) -> Result<Exit> {
+    let kinds = server.map_or_else(|| Kind::ALL.to_vec(), |kind| vec![kind]);
     let mut found = Vec::new();
     for kind in kinds {
         let folder = dir.clone().unwrap_or_else(|| instance::default_folder(kind));
@@ -170,7 +154,7 @@ fn with(args: &With) -> Result<Exit> {
     let mut command = Command::new(program);
     command.args(arguments);
     let mut up = Vec::new();
-    for kind in args.servers.iter().map(|name| name.kind()) {
+    for kind in args.servers.iter().copied() {
         let refused = || format!("{}: a folder for servers cannot be made in it", args.dir.display());
         let folder = folder(&args.dir, kind).with_context(refused)?;
         let place = std::path::absolute(folder.path())?.join(kind.name());
@@ -218,7 +202,9 @@ fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
 fn print(state: &State, word: &str) {
     let pids: Vec<String> = pids(state).iter().map(ToString::to_string).collect();
     let version = if state.version.is_empty() { "starting" } else { &state.version };
-    let text = format!("  {word} · {version} · pid {} · since {}", pids.join(", "), ago(state.started));
+    let since = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_secs(state.started));
+    let age = output::duration(since.unwrap_or_default().as_secs_f64());
+    let text = format!("  {word} · {version} · pid {} · since {age} ago", pids.join(", "));
     output::headed(style::STRONG, state.kind, text);
     output::line(&state.url);
 }
@@ -236,16 +222,4 @@ fn object(state: &State, word: &str) -> serde_json::Value {
 
 fn pids(state: &State) -> Vec<u32> {
     state.nodes.iter().filter_map(|n| n.process.as_ref()).filter(|p| p.lives()).map(|p| p.pid).collect()
-}
-
-/// Age of a Unix time, in the largest unit that fits.
-fn ago(seconds: u64) -> String {
-    let then = UNIX_EPOCH + Duration::from_secs(seconds);
-    let since = SystemTime::now().duration_since(then).unwrap_or_default().as_secs();
-    match since {
-        0..120 => format!("{since} s ago"),
-        120..7200 => format!("{} min ago", since / 60),
-        7200..172_800 => format!("{} h ago", since / 3600),
-        _ => format!("{} days ago", since / 86_400),
-    }
 }

@@ -18,7 +18,7 @@ pub struct Args {
     /// The database
     db: PathBuf,
     /// Threads; default: all processors
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::threads)]
     threads: Option<NonZeroUsize>,
 }
 

@@ -1,7 +1,5 @@
 //! A calibration of this machine with the real runner, and a run after it.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use crate::common::{ends, run};
 use litelab_record::RunFile;
 use litelab_record::calibration::{HostCalibration, Work};

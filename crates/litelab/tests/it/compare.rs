@@ -1,7 +1,5 @@
 //! `compare --fail` with the real runner: a regression is run again before it counts.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use std::path::{Path, PathBuf};
 
 use crate::common::{ends, run};

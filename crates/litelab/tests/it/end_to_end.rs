@@ -1,24 +1,12 @@
 //! From a study file to a table, with the built-in runner.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Output, Stdio};
 
-fn litelab(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").stdin(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    litelab(folder, arguments).output().unwrap()
-}
+use crate::common::{ends, litelab, refused, rounds, run, send};
 
 fn ok(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
+    ends(output, 0)
 }
 
 #[test]
@@ -102,19 +90,11 @@ fn tables(dir: &Path) {
     ok(&run(dir, &markdown));
     assert!(std::fs::read_to_string(dir.join("table.md")).unwrap().contains("| one-connection | ratio |"));
     for (arguments, words) in [
-        (
-            &["show", "one.db", "--columns", "sharng"][..],
-            "did you mean `sharing`? (known: scenario, transaction, driver, profile,",
-        ),
-        (&["show", "one.db", "--filter", "sharing=one-conection"], "did you mean `one-connection`?"),
-        (&["show", "one.db", "--filter", "sharing"], "NAME=VALUE"),
-        (&["show", "one.db", "--metric", "p98"], "(known: throughput, "),
+        (&["show", "one.db", "--filter", "sharing=one-conection"][..], "did you mean `one-connection`? (known: "),
         (&["export", "one.db", "--columns", "sharing"], "--format markdown"),
         (&["export", "one.db", "--format", "markdown", "--columns", "x", "-o", "table.md"], "unknown dimension `x`"),
     ] {
-        let refused = run(dir, arguments);
-        let line = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert_eq!((refused.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        let line = refused(dir, arguments);
         assert!(line.contains(words), "{line}");
     }
     assert!(dir.join("table.md").metadata().unwrap().len() > 0, "what was there stays");
@@ -126,7 +106,7 @@ fn a_run_that_is_killed_is_valid_and_resumes() {
     let dir = folder.path();
     let arguments = ["run", "smoke", "--rounds", "20", "-o", "k.db", "--only", "sharing", "--no-calibration"];
     let mut child = litelab(dir, &arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    wait_for_rounds(&dir.join("k.db"), 2);
+    rounds(&dir.join("k.db"), 2);
     // SIGKILL: litelab gets no chance to clean up.
     child.kill().unwrap();
     child.wait().unwrap();
@@ -146,28 +126,12 @@ fn ctrl_c_ends_well_and_says_how_to_go_on() {
     let dir = folder.path();
     let arguments = ["run", "smoke", "--rounds", "50", "-o", "c.db", "--only", "sharing", "--no-calibration"];
     let child = litelab(dir, &arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    wait_for_rounds(&dir.join("c.db"), 1);
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    rounds(&dir.join("c.db"), 1);
+    send("-INT", &[child.id()]);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&output.stderr).contains("litelab run --resume c.db"));
     assert!(String::from_utf8_lossy(&output.stdout).contains("── sharing"), "what is there is shown");
-}
-
-/// Waits until the run file holds `wanted` rounds.
-fn wait_for_rounds(file: &Path, wanted: i64) {
-    let begun = Instant::now();
-    loop {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no round within two minutes: is the runner built?");
-        std::thread::sleep(Duration::from_millis(50));
-        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let count = rusqlite::Connection::open_with_flags(file, flags)
-            .and_then(|c| c.query_row("SELECT count(*) FROM round", [], |row| row.get::<_, i64>(0)));
-        if count.is_ok_and(|n| n >= wanted) {
-            return;
-        }
-    }
 }
 
 #[test]
@@ -201,9 +165,6 @@ fn a_study_is_put_on_other_drivers() {
     // The study requires processes; async-sqlite has only threads.
     let said = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(said.contains("driver `async-sqlite` does not have executor `processes`"), "{said}");
-    let wrong = run(folder.path(), &["run", "smoke", "--driver", "asinc-sqlite"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean `async-sqlite`?"));
 }
 
 #[test]
@@ -240,8 +201,10 @@ fn large_databases_are_made_and_checked() {
         line.split_whitespace().nth(2).unwrap_or_default().to_owned()
     };
     assert_eq!([value("busy_timeout"), value("foreign_keys"), value("synchronous")], ["0", "off", "full"], "{shown}");
+    let of = |name: &str, of: &str| shown.lines().any(|line| line.starts_with(name) && line.contains(of));
+    assert!(of("journal_mode", " file ") && of("busy_timeout", " connection "), "{shown}");
     assert!(
-        shown.ends_with("the driver rusqlite sets in their place: busy_timeout = 5000, foreign_keys = on\n"),
+        shown.ends_with("a driver may set others: rusqlite sets busy_timeout = 5000, foreign_keys = on\n"),
         "{shown}"
     );
     assert!(!ok(&run(dir, &["pragma", "b.db", "page_size"])).contains("rusqlite"));

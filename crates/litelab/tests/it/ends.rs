@@ -1,25 +1,14 @@
 //! A run stays on one disk, locks its run file, and ends in every case; commands that read files end too.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{ends, litelab, run};
+use crate::common::{ends, litelab, refused, rounds, run, send, until};
 
 /// Runs two rounds into `k.db`, with databases in `there`.
 const RUN: [&str; 10] =
     ["run", "smoke", "--rounds", "2", "-o", "k.db", "--only", "processes", "--no-calibration", "--dir=there"];
-
-/// Standard error of a command that is refused with one line.
-fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    ends(&output, 2);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(line.lines().count(), 1, "{line}");
-    line
-}
 
 /// A run file whose second round is missing, as after a kill.
 fn stopped(folder: &Path) {
@@ -38,34 +27,12 @@ fn sql(folder: &Path, sql: &str) {
 /// A run that takes minutes, returned after its first round is stored.
 fn going(command: &mut Command, folder: &Path) -> Child {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    rounds(folder, 1);
+    rounds(&folder.join("k.db"), 1);
     child
 }
 
 fn long(folder: &Path) -> Command {
     litelab(folder, &["run", "smoke", "--rounds", "400", "-o", "k.db", "--only", "sharing", "--no-calibration"])
-}
-
-/// Waits until the run file holds `wanted` rounds.
-fn rounds(folder: &Path, wanted: i64) {
-    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    until("rounds are stored", || {
-        rusqlite::Connection::open_with_flags(folder.join("k.db"), flags)
-            .and_then(|c| c.query_row("SELECT count(*) FROM round", [], |row| row.get::<_, i64>(0)))
-            .is_ok_and(|count| count >= wanted)
-    });
-}
-
-fn until(what: &str, mut happens: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !happens() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn send(signal: &str, child: &Child) {
-    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// Output of a child that was asked to end; kills it after 30 s.
@@ -124,8 +91,8 @@ fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
     std::os::unix::fs::symlink(dir.join("k.db"), dir.join("alias.db")).unwrap();
     assert!(refused(dir, &["run", "--resume", "alias.db"]).contains("another litelab is running"));
     assert!(refused(dir, &["run", "smoke", "-o", "k.db"]).contains("this file exists"));
-    rounds(dir, 3);
-    send("-INT", &child);
+    rounds(&dir.join("k.db"), 3);
+    send("-INT", &[child.id()]);
     let output = ended(child);
     ends(&output, 130);
     assert!(String::from_utf8_lossy(&output.stderr).contains("go on with `litelab run --resume k.db`"));
@@ -143,7 +110,7 @@ fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
     let mut heeding = Command::new("env");
     heeding.arg("--default-signal=HUP").arg(own.get_program()).args(own.get_args());
     let child = going(heeding.current_dir(dir).env("NO_COLOR", "1"), dir);
-    send("-HUP", &child);
+    send("-HUP", &[child.id()]);
     let output = ended(child);
     ends(&output, 130);
     assert!(String::from_utf8_lossy(&output.stderr).contains("go on with"));
@@ -154,9 +121,9 @@ fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
     let mut nohup = Command::new("sh");
     nohup.args(["-c", "trap '' HUP; exec \"$@\"", "nohup"]).arg(own.get_program()).args(own.get_args());
     let child = going(nohup.current_dir(dir), dir);
-    send("-HUP", &child);
-    rounds(dir, 4);
-    send("-TERM", &child);
+    send("-HUP", &[child.id()]);
+    rounds(&dir.join("k.db"), 4);
+    send("-TERM", &[child.id()]);
     ends(&ended(child), 130);
 }
 
@@ -181,7 +148,7 @@ fn a_request_to_end_is_heeded_within_a_single_statement() {
     until("the schema is executed", || {
         scratch().is_some_and(|name| left(&runs.join(name).join("prepared")).iter().any(|file| file.ends_with(".db")))
     });
-    send("-INT", &child);
+    send("-INT", &[child.id()]);
     ends(&ended(child), 130);
     assert_eq!(scratch(), None);
 }
@@ -209,7 +176,7 @@ fn a_pipe_in_place_of_a_file_is_refused_and_one_that_is_waited_for_is_given_up()
             || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).is_ok_and(|stat| stat.contains(") S "))
     });
     std::thread::sleep(Duration::from_millis(300));
-    send("-INT", &child);
+    send("-INT", &[child.id()]);
     ends(&ended(child), 130);
 }
 

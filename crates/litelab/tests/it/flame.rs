@@ -2,8 +2,6 @@
 //! be built (`litelab runners build rusqlite`). Where `perf` is missing or not permitted, that part is skipped with a
 //! printed line.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use std::path::Path;
 use std::process::Output;
 

@@ -1,9 +1,10 @@
 //! A program copied into a foreign folder, or started from one, executes no file of that folder.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Command;
+
+use crate::common;
 
 #[test]
 fn runners_of_a_foreign_folder_are_never_executed() {
@@ -17,10 +18,9 @@ fn runners_of_a_foreign_folder_are_never_executed() {
     std::fs::write(runner.join("r.sh"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/executed\"\n").unwrap();
     std::fs::set_permissions(runner.join("r.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
 
-    let own = assert_cmd::cargo::cargo_bin("litelab");
-    let copy = folder.path().join("litelab");
-    std::fs::copy(&own, &copy).unwrap();
-    for program in [&own, &copy] {
+    let own = Path::new(env!("CARGO_BIN_EXE_litelab"));
+    let copy = common::installed(folder.path());
+    for program in [own, &copy] {
         for arguments in [&["runners", "list"][..], &["run", "smoke", "--driver", "evil", "--dry-run"]] {
             let output = Command::new(program)
                 .args(arguments)

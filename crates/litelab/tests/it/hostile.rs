@@ -1,9 +1,9 @@
 //! Text of a study, a run file or a file name must not control a terminal or act as a formula in a CSV file.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::common;
 
 /// TOML escapes of: OSC 52 (clipboard), a colour litelab does not use, C1 CSI, NUL, DEL, right-to-left override,
 /// isolate.
@@ -61,9 +61,8 @@ param.v = { value = "$word" }
 "#;
 
 fn litelab(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
     // Forces terminal output, because `anstream` removes escape sequences from the output to a pipe.
-    command.args(arguments).current_dir(folder).env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").output().unwrap()
+    common::litelab(folder, arguments).env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").output().unwrap()
 }
 
 /// Standard output and error; asserts that they contain no control characters except litelab's own colours.

@@ -1,6 +1,7 @@
 //! The integration tests of this package in one program.
 
-mod bad_input;
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
 mod calibrate;
 mod common;
 mod compare;

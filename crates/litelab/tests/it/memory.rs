@@ -1,7 +1,5 @@
 //! The memory of a trial does not grow with the number of its operations.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use crate::common::{ends, run};
 
 const STUDY: &str = r#"

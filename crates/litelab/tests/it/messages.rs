@@ -1,8 +1,9 @@
 //! Mistakes of users, and the error line for each.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::process::Command;
+
+use crate::common::{ends, folder, installed, refused, run};
+use crate::format_2;
 
 const STUDY: &str = r#"
 name = "x"
@@ -92,7 +93,22 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("title = \"x\"", "title = t", "x.toml:3:9: text stands in quotes: title = \"t\""),
     ("title = \"x\"", "title = hello world", "x.toml:3:9: text stands in quotes: title = \"hello world\""),
     ("title = \"x\"", "title = ['x']", "x.toml:3:9: `title` takes a name or other text, and not a list"),
+    (
+        "run = \"put\"",
+        "run = \"putt\"",
+        "x.toml: scenario `s`: role `w`: unknown transaction `putt`: did you mean `put`?",
+    ),
+    (
+        "count = 10",
+        "cuont = 10",
+        "x.toml:7:25: unknown key `cuont`: did you mean `count`? (known: workers, run, mix, count, for, until, think, rate, arrivals)",
+    ),
     // In a workload.
+    (
+        "VALUES (:v)",
+        "VALEUS (:v)",
+        "s/only: transaction `put`: near \"VALEUS\": syntax error at character 18 (…INSERT INTO t(v) ⟨here⟩VALEUS (?1)…)",
+    ),
     (
         "VALUES (:v)",
         "VALUES (?)",
@@ -160,22 +176,130 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Arguments, exit code, and what the answer has to contain, or not to contain after a `!`. The folder has `old.db` (a
+/// run file), `app.db` (a database), `x.db` (another file), `x.toml` and `w.toml`.
+const TYPED: &[(&str, i32, &[&str])] = &[
+    // Names.
+    ("run frist-look", 2, &["frist-look: no built-in study has this name: did you mean `first-look`?", "!?;"]),
+    ("run xyz", 2, &["xyz: no built-in study has this name: there are ", "named by its path, ending in .toml"]),
+    ("run python", 2, &["this is a runner", "`litelab run first-look --driver python:sqlite3`", "!no built-in"]),
+    ("run modernc", 2, &["this is a driver", "`litelab run first-look --driver modernc`"]),
+    ("run old.db", 2, &["this is a run file", "`litelab show old.db`", "`litelab repeat old.db`"]),
+    ("run app.db", 2, &["this is no study", "[data] from = \"app.db\""]),
+    ("run no.toml", 2, &["no.toml: cannot read the study"]),
+    ("run smoke --only sharng", 2, &["did you mean `sharing`?"]),
+    ("run smoke --set prelaod=1", 2, &["did you mean `preload`?"]),
+    ("run smoke --set rows=10", 2, &["unknown variable `rows` (known: "]),
+    ("run smoke --driver node --dry-run", 2, &["`node` is a runner: name one of its drivers (better-sqlite3, "]),
+    ("run smoke --driver better-sqlite --dry-run", 2, &["did you mean `better-sqlite3`?"]),
+    ("run smoke --driver sqlite3 --dry-run", 2, &["write node:sqlite3 or python:sqlite3"]),
+    ("run smoke --driver node:sqlite --dry-run", 0, &["smoke: "]),
+    ("studies frist-look", 2, &["did you mean `first-look`?"]),
+    ("profiles wal-ful", 2, &["did you mean `wal-full`?"]),
+    ("runners build pyton", 2, &["unknown runner `pyton`: did you mean `python`?"]),
+    ("runners check pyton", 2, &["unknown runner `pyton`: did you mean `python`?"]),
+    ("generate sqlite3prf y.db", 2, &["did you mean `sqlite3perf`"]),
+    ("generate sqlite3perf y.db --rows 9 --schema integr", 2, &["did you mean `integer`"]),
+    ("generate sqlite3perf y.db --rows 9 --set bach=3", 2, &["did you mean `batch`"]),
+    ("generate sqlite3perf y.db --rows 9 --profile postgres-durable", 2, &["choose one of SQLite"]),
+    ("pragma app.db jornal_mode", 2, &["unknown PRAGMA `jornal_mode`: did you mean `journal_mode`?"]),
+    // Commands and options.
+    ("rn", 2, &["unknown command `rn`: did you mean `run`?"]),
+    ("first-look", 2, &["unknown command `first-look`: a study is run by `litelab run first-look`"]),
+    ("my-study.toml", 2, &["`litelab run my-study.toml`"]),
+    ("old.db", 2, &["`litelab show old.db`"]),
+    ("runners chek", 2, &["unknown command `chek`: did you mean `check`?"]),
+    ("run --quiet", 2, &["unexpected argument `--quiet`", "2>/dev/null", "!--quick"]),
+    ("run --blocks -3", 2, &["unexpected argument `--blocks`: the number of rounds is `--rounds N`"]),
+    ("run --ronds 3", 2, &["unexpected argument `--ronds`: did you mean `--rounds`?"]),
+    ("repeat --driver c old.db", 2, &["unexpected argument `--driver`: see `litelab repeat --help`"]),
+    ("--rounds 3", 2, &["unexpected argument `--rounds`: `run --rounds` has it"]),
+    ("-q", 2, &["unexpected argument `-q`: see `litelab --help`"]),
+    ("compare old.db", 2, &["required", "HEAD", "; see `litelab compare --help`"]),
+    ("export old.db --format jsn", 2, &["possible values: json", "a similar value exists: 'json'"]),
+    // Numbers.
+    ("run --rounds", 2, &["'--rounds <N>'"]),
+    ("run --rounds -3", 2, &["'-3'", "allowed is 1 to 10000"]),
+    ("run --rounds 0", 2, &["allowed is 1 to 10000"]),
+    ("run --rounds 1k --dry-run", 0, &["1000 rounds"]),
+    ("run --seed -1", 2, &["allowed is 0 to "]),
+    ("verify app.db --threads -1", 2, &["allowed is 1 to 4096"]),
+    ("generate sqlite3perf y.db --rows many", 2, &["write a number, such as 10000, 10_000 or 10k"]),
+    ("generate sqlite3perf k.db --rows 1k", 0, &["1000 rows in "]),
+    // Files.
+    ("run smoke -o old.db", 2, &["old.db: this file exists", "--resume"]),
+    ("run smoke -o x.db", 2, &["x.db: this file exists"]),
+    ("run smoke --dir /proc/litelab", 2, &["/proc/litelab"]),
+    ("run smoke --dir x.db/below", 2, &["x.db/below"]),
+    ("run --resume app.db", 2, &["app.db: this database is no litelab run"]),
+    ("show", 2, &["litelab-runs: no runs here", "litelab run"]),
+    ("show no.db", 2, &["no.db: no such file"]),
+    ("show x.db", 2, &["x.db: this file is no database"]),
+    ("show app.db", 2, &["app.db: this database is no litelab run"]),
+    ("compare x.db x.db", 2, &["x.db: this file is no database"]),
+    ("export x.db", 2, &["x.db: this file is no database"]),
+    ("report old.db -o nowhere/x.html", 2, &["nowhere/x.html: it cannot be written: there is no folder nowhere"]),
+    ("pragma no.db", 2, &["no such file"]),
+    ("pragma x.db", 2, &["no database"]),
+    ("verify no.db", 2, &["does not exist"]),
+    ("verify x.db", 2, &["not an SQLite database"]),
+    ("generate sqlite3perf x.db --rows 9", 2, &["--force"]),
+    ("generate sqlite3perf x.db --rows 9 --force", 2, &["not replaced"]),
+    ("generate sqlite3perf y.db", 2, &["add --rows"]),
+    ("generate queue y.db", 2, &["no [data]"]),
+    // Tables and variants of a run.
+    ("show old.db --metric p98", 2, &["unknown metric `p98`: did you mean `p95`?", "!(known"]),
+    ("show old.db --metric tps", 2, &["it is `throughput` here", "!cpu"]),
+    ("show old.db --columns driver", 2, &["no table: ", "does not vary driver", "what varies: location, sharing"]),
+    ("show old.db --columns sharng", 2, &["did you mean `sharing`? (known: scenario, transaction, driver, profile,"]),
+    ("show old.db --filter sharing", 2, &["`sharing`: write NAME=VALUE"]),
+    ("show old.db --filter app-lock --metric p50", 0, &["app-lock", "!own-connection"]),
+    ("compare old.db --base own-connection --head app-lock", 0, &["app-lock"]),
+    ("compare old.db --base own-connectoin --head app-lock", 2, &["no variant is `own-connectoin`; there are "]),
+];
+
+/// Texts of libraries that no answer contains, and names of test doubles.
+const LEAKS: [&str; 6] = ["untagged", "entity not found", "invalid digit", "as a value", "noop", "scripted"];
+
+#[test]
+fn a_mistake_on_the_command_line_is_answered_with_its_remedy() {
+    let other = "this is no database, though it is long enough to be taken for one .............................";
+    let folder = folder(&[("x.db", other), ("x.toml", STUDY), ("w.toml", WORKLOAD)]);
+    let dir = folder.path();
+    format_2::old(dir);
+    rusqlite::Connection::open(dir.join("app.db")).unwrap().execute_batch("CREATE TABLE t(a)").unwrap();
+    let files = || ["x.db", "app.db", "old.db"].map(|name| std::fs::read(dir.join(name)).unwrap());
+    let before = files();
+    let mut wrong = Vec::new();
+    for (line, code, parts) in TYPED {
+        let output = run(dir, &line.split(' ').collect::<Vec<_>>());
+        let text = String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
+        let holds = |part: &&&str| match part.strip_prefix('!') {
+            Some(part) => !text.contains(part),
+            None => text.contains(**part),
+        };
+        let broken: Vec<_> = parts.iter().filter(|part| !holds(part)).collect();
+        let is_line = *code == 0 || text.starts_with("error: ") && text.lines().count() == 1;
+        let leak = LEAKS.iter().find(|leak| text.contains(**leak));
+        if output.status.code() != Some(*code) || !broken.is_empty() || !is_line || leak.is_some() {
+            wrong.push(format!("{line}: {:?} {broken:?} {leak:?}: {text}", output.status.code()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(files() == before, "a file of the user was changed");
+}
+
 /// Exit code and both outputs of a dry run.
 fn dry_run(study: &str, workload: &str) -> (Option<i32>, String) {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("x.toml"), study).unwrap();
-    std::fs::write(folder.path().join("w.toml"), workload).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_litelab"))
-        .args(["run", "x.toml", "--dry-run"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
+    let folder = folder(&[("x.toml", study), ("w.toml", workload)]);
+    let output = run(folder.path(), &["run", "x.toml", "--dry-run"]);
     let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    assert!(!folder.path().join("litelab-runs").exists(), "a dry run leaves nothing");
     (output.status.code(), text)
 }
 
 #[test]
-fn a_mistake_is_answered_with_its_remedy() {
+fn a_mistake_in_a_file_is_answered_with_its_remedy() {
     assert_eq!(dry_run(STUDY, WORKLOAD).0, Some(0), "without a mistake");
     for (from, to, wanted) in MISTAKES {
         let (study, workload) = (STUDY.replace(from, to), WORKLOAD.replace(from, to));
@@ -183,90 +307,119 @@ fn a_mistake_is_answered_with_its_remedy() {
         let (code, line) = dry_run(&study, &workload);
         assert_eq!((code, line.as_str()), (Some(2), format!("error: {wanted}\n").as_str()), "{to}");
     }
-}
-
-#[test]
-fn a_number_may_be_written_as_it_is_printed() {
     for count in ["10k", "1.5M", "10_000"] {
         let study = STUDY.replace("count = 10", &format!("count = \"{count}\""));
         assert_eq!(dry_run(&study, WORKLOAD).0, Some(0), "{count}");
     }
-    let folder = tempfile::tempdir().unwrap();
-    let generated = Command::new(env!("CARGO_BIN_EXE_litelab"))
-        .args(["generate", "sqlite3perf", "x.db", "--rows", "1k"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    assert!(String::from_utf8(generated.stdout).unwrap().starts_with("1000 rows in "));
 }
 
-/// Last line of standard error of a command that ends with code 2.
-fn refused(folder: &std::path::Path, arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_litelab")).args(arguments).current_dir(folder).output().unwrap();
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{text}");
-    text.lines().last().unwrap().to_owned()
+#[test]
+fn an_impossible_pragma_value_is_answered_with_what_sqlite_would_have_done() {
+    for (pragma, parts) in [
+        ("synchronous = \"WAL\"", ["NORMAL", "x.toml:3"]),
+        ("cache_size = \"64MB\"", ["64 pages", "x.toml:3"]),
+        ("busy_timeout = \"5 seconds\"", ["5000", "x.toml:3"]),
+        ("jornal_mode = \"WAL\"", ["journal_mode", "x.toml:3"]),
+        ("journal_mode = \"WAL\"\npage_size = 8192", ["page_size", "x.toml"]),
+    ] {
+        let folder = folder(&[("x.toml", &format!("name = \"x\"\n[pragma]\n{pragma}\n"))]);
+        let line = refused(folder.path(), &["profiles", "x.toml"]);
+        for part in parts {
+            assert!(line.contains(part), "{pragma}: `{part}` not in: {line}");
+        }
+    }
 }
 
 #[test]
 fn a_row_that_cannot_be_inserted_is_named_with_its_values() {
-    let folder = tempfile::tempdir().unwrap();
     let data = "[data]\ntransaction = \"put\"\nrows = 3\n[schema]";
     let workload = WORKLOAD.replace("[schema]", data).replace("t(v) VALUES (:v)", "t(id, v) VALUES (:id, :v)");
     let workload =
         workload.replace("param.v = { text = 5 }", "param.v = { format = 'v{row}' }\nparam.id = { value = 7 }");
-    std::fs::write(folder.path().join("x.toml"), STUDY).unwrap();
-    std::fs::write(folder.path().join("w.toml"), workload).unwrap();
-    let line = refused(folder.path(), &["run", "x.toml", "--no-calibration"]);
+    let folder = folder(&[("x.toml", STUDY), ("w.toml", &workload)]);
+    let output = run(folder.path(), &["run", "x.toml", "--no-calibration"]);
+    ends(&output, 2);
     assert_eq!(
-        line,
+        String::from_utf8_lossy(&output.stderr).lines().last().unwrap(),
         "error: data: transaction `put` cannot insert row 1: UNIQUE constraint failed: t.id \
          (SQLITE_CONSTRAINT_PRIMARYKEY) (:id = 7, :v = v1)"
     );
 }
 
 #[test]
-fn a_folder_that_is_missing_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("x.toml"), STUDY).unwrap();
-    std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
-    let run = ["run", "x.toml", "--no-calibration", "--rounds", "1", "-o", "r.db"];
-    assert!(
-        Command::new(env!("CARGO_BIN_EXE_litelab"))
-            .args(run)
-            .current_dir(folder.path())
-            .output()
-            .unwrap()
-            .status
-            .success()
-    );
-    let line = refused(folder.path(), &["report", "r.db", "-o", "nowhere/x.html"]);
-    assert_eq!(line, "error: nowhere/x.html: it cannot be written: there is no folder nowhere");
+fn lists_are_shown_without_a_verb_and_fit_the_width() {
+    let folder = folder(&[]);
+    let shown = |arguments: &[&str], columns: &str| {
+        let mut command = crate::common::litelab(folder.path(), arguments);
+        ends(&command.env("COLUMNS", columns).output().unwrap(), 0)
+    };
+    for kind in ["studies", "profiles", "workloads"] {
+        let narrow = shown(&[kind], "60");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&narrow), words(&shown(&[kind, "list"], "200")), "{kind}");
+    }
+    assert_eq!(shown(&["profiles", "wal-full"], "80"), shown(&["profiles", "show", "wal-full"], "80"));
+    let runners = shown(&["runners"], "80");
+    assert!(runners.starts_with("language driver") && !runners.contains("noop"), "{runners}");
+    assert!(runners.lines().any(|line| line.starts_with("rust     rusqlite  ")), "{runners}");
+    assert!(!runners.contains("scripted") && runners.lines().all(|line| line.chars().count() <= 80), "{runners}");
+    assert!(shown(&["runners", "list", "--all"], "80").contains("rusqlite:noop"));
 }
 
+/// The program copied into the `target` of a folder uses the runners of that folder.
 #[test]
-fn arguments_that_are_not_alike_are_not_suggested() {
+fn a_sqlite_with_a_known_defect_is_marked() {
     let folder = tempfile::tempdir().unwrap();
-    let said = |arguments: &[&str]| {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_litelab")).args(arguments).current_dir(folder.path()).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        String::from_utf8(output.stderr).unwrap()
+    let home = folder.path();
+    for place in ["runners/old", "crates/runner", "target"] {
+        std::fs::create_dir_all(home.join(place)).unwrap();
+    }
+    std::fs::write(home.join("crates/runner/runner.toml"), "").unwrap();
+    let manifest = "name = \"old\"\nlanguage = \"sh\"\ndrivers = [\"aged\", \"noop\"]\ncommand = [\"sh\", \"r.sh\"]\n";
+    std::fs::write(home.join("runners/old/runner.toml"), manifest).unwrap();
+    let driver = |name: &str, sqlite: Option<&str>| {
+        let build =
+            sqlite.map(|version| serde_json::json!({ "version": version, "source_id": "", "compile_options": [] }));
+        serde_json::json!({ "name": name, "version": "1.0", "sqlite": build, "sharings": [], "executors": ["threads"] })
     };
-    let driver = said(&["repeat", "--driver", "c", "r.db"]);
-    assert!(driver.contains("'--driver'") && !driver.contains("similar"), "{driver}");
-    assert!(said(&["run", "--ronds", "3"]).contains("'--rounds'"));
-    assert!(said(&["generate", "sqlite3perf", "x.db", "--rows", "many"]).contains("such as 10000, 10_000 or 10k"));
+    let description = serde_json::json!({
+        "protocol": litelab_protocol::VERSION, "runner": "old", "language": "sh", "runtime": "1",
+        "drivers": [driver("aged", Some("3.40.1")), driver("noop", None)],
+    });
+    std::fs::write(home.join("runners/old/r.sh"), format!("cat <<'E'\n{description}\nE\n")).unwrap();
+    let program = installed(&home.join("target"));
+    let output = Command::new(program).arg("runners").current_dir(home).env("COLUMNS", "200").output().unwrap();
+    let text = ends(&output, 0);
+    let row = text.lines().find(|line| line.contains("aged")).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(row, "sh       aged               1.0        3.40.1  ! WAL-reset bug, fixed in 3.51.3");
+    assert!(text.ends_with("https://sqlite.org/wal.html#walresetbug\n") && !text.contains("noop"), "{text}");
+}
+
+/// Needs root and tmpfs; elsewhere it prints a line and passes.
+#[test]
+fn a_full_disk_is_named() {
+    let folder = folder(&[]);
+    let disk = folder.path().join("full");
+    std::fs::create_dir(&disk).unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8k", "tmpfs"]).arg(&disk).output();
+    if !mount.is_ok_and(|o| o.status.success()) {
+        eprintln!("skipped: no tmpfs can be mounted here");
+        return;
+    }
+    std::fs::write(disk.join("filler"), vec![0; 8192]).unwrap();
+    let line = refused(folder.path(), &["run", "smoke", "--dir", "full"]);
+    let unmounted = Command::new("umount").arg(&disk).status();
+    assert!(unmounted.is_ok_and(|s| s.success()));
+    assert!(line.contains("full") && line.contains("free some space"), "{line}");
 }
 
 /// The drivers of a runner are unknown until it is built.
 #[test]
 fn a_dry_run_says_which_drivers_it_could_not_check() {
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("litelab");
-    std::fs::copy(env!("CARGO_BIN_EXE_litelab"), &program).unwrap();
-    std::fs::write(folder.path().join("x.toml"), STUDY.replace("role.w", "driver = 'modernc'\nrole.w")).unwrap();
-    std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
+    let study = STUDY.replace("role.w", "driver = 'modernc'\nrole.w");
+    let folder = folder(&[("x.toml", &study), ("w.toml", WORKLOAD)]);
+    let program = installed(folder.path());
     // The copy is an installed program whose cache of runners is empty.
     let output = Command::new(program)
         .args(["run", "x.toml", "--dry-run"])

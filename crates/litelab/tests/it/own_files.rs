@@ -1,13 +1,11 @@
 //! litelab never writes a user's own files and leaves no files next to them.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::common::{ends, run};
+use crate::common::{self, ends, run};
 
 /// A folder with a database `app.db`.
 fn app(sql: &str) -> TempDir {
@@ -35,9 +33,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// Runs a command that must end with code 2 and change no file; returns its only line of standard error.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let before = files(folder);
-    let output = run(folder, arguments);
-    let line = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{arguments:?}: {line}");
+    let line = common::refused(folder, arguments);
     assert!(files(folder) == before, "{arguments:?} changed a file");
     line
 }

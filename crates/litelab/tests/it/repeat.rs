@@ -1,10 +1,10 @@
 //! Repetition of a run from its file alone, with the mock runner: the scripted timings determine every verdict, and
 //! none depends on the machine. Built by `litelab runners build mock`; without it these tests fail with a message.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+
+use crate::common;
 
 /// Two variants that run different transactions.
 const STUDY: &str = r#"
@@ -46,14 +46,7 @@ fn script(a: u64, b: u64) -> String {
 }
 
 fn litelab(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_litelab"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("LITELAB_MOCK_SCRIPT", folder.join("script.json"))
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    common::litelab(folder, arguments).env("LITELAB_MOCK_SCRIPT", folder.join("script.json")).output().unwrap()
 }
 
 fn ended(output: &Output, code: i32) -> String {
@@ -146,7 +139,7 @@ fn other_machines_and_other_runs_are_refused_before_anything_is_run() {
     for (arguments, words) in [
         (&["--rounds", "5"][..], "5 are fewer than the 6 of the run"),
         (&["--resume", "one.db"], "this is the run itself"),
-        (&["--seed", "99999999999999999"], "above 2^53"),
+        (&["--seed", "99999999999999999"], "allowed is 0 to "),
         (&["-o", "two.db", "--allow-unlike"], "two.db"),
     ] {
         let line = ended(&litelab(dir, &[&["repeat", "one.db"], arguments].concat()), 2);

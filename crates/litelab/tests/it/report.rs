@@ -1,35 +1,17 @@
 //! `litelab report` on a run of the real runner, which must be built.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::{Command, Output};
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_litelab"));
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").output().unwrap()
-}
-
-fn ok(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn refused(output: &Output, part: &str) {
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
-    assert!(error.contains(part), "`{part}` is not in: {error}");
-}
+use crate::common::{ends, refused, run};
 
 #[test]
 fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    ok(&run(dir, &["run", "smoke", "--rounds", "1", "--only", "processes,memory", "-o", "one.db"]));
+    ends(&run(dir, &["run", "smoke", "--rounds", "1", "--only", "processes,memory", "-o", "one.db"]), 0);
     let before = std::fs::read(dir.join("one.db")).unwrap();
 
-    let told = ok(&run(dir, &["report", "one.db"]));
+    let told = ends(&run(dir, &["report", "one.db"]), 0);
     assert!(told.starts_with("one.html: ") && told.ends_with(" kB\n"), "{told}");
     let page = std::fs::read_to_string(dir.join("one.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
@@ -44,11 +26,11 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     // A second report gives the same page, and an existing file is replaced with its permissions kept.
     std::fs::write(dir.join("two.html"), "old").unwrap();
     std::fs::set_permissions(dir.join("two.html"), std::fs::Permissions::from_mode(0o640)).unwrap();
-    ok(&run(dir, &["report", "one.db", "-o", "two.html"]));
+    ends(&run(dir, &["report", "one.db", "-o", "two.html"]), 0);
     assert_eq!(std::fs::read_to_string(dir.join("two.html")).unwrap(), page);
     assert_eq!(mode("two.html"), 0o640);
 
-    ok(&run(dir, &["report", "one.db", "--only", "memory", "-o", "three.html"]));
+    ends(&run(dir, &["report", "one.db", "--only", "memory", "-o", "three.html"]), 0);
     let part = std::fs::read_to_string(dir.join("three.html")).unwrap();
     assert!(part.contains("--only memory") && !part.contains("--only processes"));
 
@@ -62,11 +44,16 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     let pair = std::fs::read_to_string(dir.join("pair.html")).unwrap();
     assert!(pair.contains("litelab compare one.db one.db"));
     std::fs::remove_file(dir.join("pair.html")).unwrap();
-    refused(&run(dir, &["report", "one.db", "one.db", "--splice", "any"]), "--splice takes one run");
-
-    refused(&run(dir, &["report", "one.db", "--only", "memori"]), "did you mean `memory`");
-    refused(&run(dir, &["report", "one.db", "-o", "no/such/folder.html"]), "no/such/folder.html");
-    refused(&run(dir, &["report", "one.db", "-o", "./one.db"]), "the run file itself");
+    let line = refused(dir, &["report", "one.db", "one.db", "--splice", "any"]);
+    assert!(line.contains("--splice takes one run"), "{line}");
+    for (option, value, part) in [
+        ("--only", "memori", "did you mean `memory`"),
+        ("-o", "no/such/folder.html", "no/such/folder.html: it cannot be written: there is no folder no/such"),
+        ("-o", "./one.db", "the run file itself"),
+    ] {
+        let line = refused(dir, &["report", "one.db", option, value]);
+        assert!(line.contains(part), "`{part}` is not in: {line}");
+    }
     assert_eq!(std::fs::read(dir.join("one.db")).unwrap(), before);
     let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();

@@ -1,29 +1,16 @@
 //! Paths of the task queue that no other study covers: deferred claims, dead letters, workers killed at work. Uses the
 //! real runner, like `end_to_end.rs`.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
+
+use crate::common::{self, ends};
 
 /// Runs scenarios of the study at its quick scale with an expected exit code, and returns the run as JSON.
 fn run(scenarios: &str, rounds: &str, more: &[&str], code: i32) -> Value {
     let folder = tempfile::tempdir().unwrap();
-    let litelab = |arguments: &[&str], code: i32| {
-        let output = Command::new(env!("CARGO_BIN_EXE_litelab"))
-            .args(arguments)
-            .current_dir(folder.path())
-            .env("NO_COLOR", "1")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
-        output.stdout
-    };
     let study = ["run", "task-queue", "--quick", "-o", "run.db", "--only", scenarios, "--rounds", rounds];
-    litelab(&[&study[..], more].concat(), code);
-    serde_json::from_slice(&litelab(&["export", "run.db"], 0)).unwrap()
+    ends(&common::run(folder.path(), &[&study[..], more].concat()), code);
+    serde_json::from_str(&ends(&common::run(folder.path(), &["export", "run.db"]), 0)).unwrap()
 }
 
 /// Variants of a scenario that have these dimensions.

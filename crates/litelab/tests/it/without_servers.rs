@@ -1,7 +1,5 @@
 //! A litelab built without servers names the remedy wherever a server is required.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use crate::common::{ends, run};
 
 #[test]

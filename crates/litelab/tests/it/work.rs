@@ -1,7 +1,5 @@
 //! Work that fails, does nothing, or differs from the declared work.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use std::path::Path;
 
 use crate::common::{ends, run};

@@ -1,7 +1,5 @@
 //! `litelab runners check` on drivers of servers: on a user's server, and without one.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 
 use crate::common::servers::{built, open_folder, possible};

@@ -1,8 +1,6 @@
 //! Nodes that are killed while workers write, and that rejoin. Without the Go runner or a server a test prints a line
 //! and passes.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 

@@ -1,13 +1,11 @@
 //! Servers that litelab started for the conformance suite or a run, and their folders, do not outlive it, whichever way
 //! it ends.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::common::litelab;
-use crate::common::servers::{children, family, installed, is_built, open_folder, processes, send, states, until};
+use crate::common::servers::{children, family, installed, is_built, open_folder, processes, states};
+use crate::common::{litelab, send, until};
 use litelab_servers::Kind;
 
 const STUDY: &str = "name = 'long'\ntitle = '?'\nrounds = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\

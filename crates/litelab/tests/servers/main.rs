@@ -2,6 +2,7 @@
 //! CPU.
 
 #![cfg(feature = "servers")]
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 mod check_servers;
 mod cluster_fault;

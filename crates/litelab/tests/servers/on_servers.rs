@@ -1,8 +1,6 @@
 //! `litelab run` on database servers, with the drivers of the Go runner. Without the runner or a server a test prints a
 //! line and passes.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;

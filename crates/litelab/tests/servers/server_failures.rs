@@ -1,17 +1,13 @@
 //! A failure of a server gives an error line or a failed trial with a reason, and never a run that hangs: a wrong url,
 //! a server that dies or stops during a trial, one without free connections. Covers every installed driver of a server.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::common::servers::{
-    children, family, installed, is_built, nothing_is_left, open_folder, send, states, trials, until,
-};
-use crate::common::{ends, litelab, run};
+use crate::common::servers::{children, family, installed, is_built, nothing_is_left, open_folder, states, trials};
+use crate::common::{ends, litelab, run, send, until};
 use litelab_record::outcome::{Failure, FailureKind, Outcome, TrialRecord};
 use litelab_servers::{Instance, Kind};
 

@@ -1,44 +1,20 @@
 //! `litelab servers`: one line each, and no remains.
 
-#![allow(clippy::unwrap_used)] // a panic is how a test fails
-
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::common::{ends, litelab, run};
+use crate::common::servers::{installed, open_folder};
+use crate::common::{ends, failed, litelab, run};
 use litelab_servers::Kind;
-use litelab_servers::instance::binaries;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-
-/// A folder that the account of a server may enter.
-fn folder() -> tempfile::TempDir {
-    tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap()
-}
-
-fn installed(kind: Kind) -> bool {
-    let found = binaries::find(kind);
-    if let Err(e) = &found {
-        println!("skipped: {e}");
-    }
-    found.is_ok()
-}
-
-/// The only line of standard error of a command that must end with `code`.
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
-    let output = run(folder, arguments);
-    ends(&output, code);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(line.lines().count(), 1, "{line}");
-    line
-}
 
 #[test]
 fn a_server_is_up_until_it_is_down() {
-    for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(*k)) {
-        let (top, name) = (folder(), kind.name());
+    for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(&[*k])) {
+        let (top, name) = (open_folder(), kind.name());
         let dir = top.path();
         let up = ends(&run(dir, &["servers", "up", name]), 0);
         let url = up.lines().last().unwrap();
@@ -68,10 +44,10 @@ fn a_server_is_up_until_it_is_down() {
 
 #[test]
 fn an_interrupted_start_leaves_nothing() {
-    if !installed(Kind::Mariadb) {
+    if !installed(&[Kind::Mariadb]) {
         return;
     }
-    let top = folder();
+    let top = open_folder();
     let place = top.path().join("here");
     let mut up =
         litelab(top.path(), &["servers", "up", "mariadb", "--dir", "here"]).stderr(Stdio::null()).spawn().unwrap();
@@ -88,21 +64,21 @@ fn an_interrupted_start_leaves_nothing() {
 
 #[test]
 fn what_cannot_be_is_one_line() {
-    let top = folder();
+    let top = open_folder();
     let dir = top.path();
     let output = run(dir, &["servers", "up", "postgers"]);
     ends(&output, 2);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("'postgres'") && said.contains("mariadb") && said.contains("galera"), "{said}");
-    if !installed(Kind::Postgres) {
+    if !installed(&[Kind::Postgres]) {
         return;
     }
     std::fs::write(dir.join("thesis.txt"), "all of it").unwrap();
-    assert!(refused(dir, &["servers", "up", "postgres", "--dir", "."], 2).contains("not empty"));
-    assert!(refused(dir, &["servers", "up", "postgres", "--dir", "thesis.txt/x"], 1).contains("thesis.txt"));
+    assert!(failed(dir, &["servers", "up", "postgres", "--dir", "."], 2).contains("not empty"));
+    assert!(failed(dir, &["servers", "up", "postgres", "--dir", "thesis.txt/x"], 1).contains("thesis.txt"));
     if rustix::process::geteuid().is_root() {
         let closed = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o700)).tempdir().unwrap();
-        let line = refused(closed.path(), &["servers", "up", "postgres", "--dir", "x"], 2);
+        let line = failed(closed.path(), &["servers", "up", "postgres", "--dir", "x"], 2);
         assert!(line.contains("may not enter it") && line.contains("--dir"), "{line}");
         assert_eq!(std::fs::read_dir(closed.path()).unwrap().count(), 0);
     }
@@ -110,8 +86,8 @@ fn what_cannot_be_is_one_line() {
 
 #[test]
 fn a_command_has_its_servers_for_as_long_as_it_runs() {
-    for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(*k)) {
-        let (top, name) = (folder(), kind.name());
+    for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(&[*k])) {
+        let (top, name) = (open_folder(), kind.name());
         let dir = top.path();
         // The script ends with 7 only if the variable with the url is set.
         let script = format!("echo $LITELAB_{}; test -n \"$LITELAB_{0}\" && exit 7", name.to_uppercase());
@@ -125,10 +101,10 @@ fn a_command_has_its_servers_for_as_long_as_it_runs() {
 
 #[test]
 fn a_command_is_stopped_with_what_runs_it() {
-    if !installed(Kind::Postgres) {
+    if !installed(&[Kind::Postgres]) {
         return;
     }
-    let top = folder();
+    let top = open_folder();
     let script = "echo $$; exec sleep 60";
     let mut with = litelab(top.path(), &["servers", "with", "postgres", "--", "sh", "-c", script]);
     let mut child = with.stdout(Stdio::piped()).spawn().unwrap();
@@ -146,16 +122,12 @@ fn a_command_is_stopped_with_what_runs_it() {
 
 #[test]
 fn a_command_that_cannot_be_run_is_one_line() {
-    let top = folder();
-    if installed(Kind::Postgres) {
-        let line = refused(top.path(), &["servers", "with", "postgres", "--", "no-such-program"], 1);
+    let top = open_folder();
+    if installed(&[Kind::Postgres]) {
+        let line = failed(top.path(), &["servers", "with", "postgres", "--", "no-such-program"], 1);
         assert!(line.contains("no-such-program"), "{line}");
         assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0, "something is left");
     }
-    refused_usage(top.path());
-}
-
-/// Without a command the arguments are incomplete.
-fn refused_usage(folder: &Path) {
-    ends(&run(folder, &["servers", "with", "postgres"]), 2);
+    // Without a command the arguments are incomplete.
+    failed(top.path(), &["servers", "with", "postgres"], 2);
 }

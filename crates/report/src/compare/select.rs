@@ -4,9 +4,9 @@ use litelab_model::{Plan, Variant};
 
 use crate::error::ReportError;
 
-/// The only variant that matches a selector `scenario/dimension=value …`. The scenario and dimensions may be left out
-/// as long as one variant matches. Values are separated by spaces or commas. The name that a report prints is always a
-/// selector.
+/// The only variant that matches a selector `scenario/dimension=value …`. The scenario, dimensions and their names may be
+/// left out as long as one variant matches. Values are separated by spaces or commas. The name that a report prints is
+/// always a selector.
 ///
 /// # Errors
 /// If no variant or several variants match; the message lists variants.
@@ -19,16 +19,21 @@ pub fn select_variant(plan: &Plan, selector: &str) -> Result<usize, ReportError>
         Some((scenario, rest)) => (Some(scenario.trim()), rest),
         None => (None, selector),
     };
-    let wanted: Vec<(&str, &str)> = split(rest).map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
+    // A value alone is of any dimension. `only` is the name of a scenario's only variant.
+    let wanted: Vec<(Option<&str>, &str)> = split(rest)
+        .filter(|part| *part != "only")
+        .map(|part| part.split_once('=').map_or((None, part), |(dimension, value)| (Some(dimension), value)))
+        .collect();
     let selects = |variant: &Variant| {
         let name = plan.scenarios.get(variant.scenario).map(|s| s.name.as_str());
         let in_scenario = scenario.is_none_or(|wanted| name == Some(wanted));
-        let has = |(dimension, value): &(&str, &str)| {
-            variant.dimensions.get(*dimension).is_some_and(|v| v.to_string() == *value)
+        let has = |(dimension, value): &(Option<&str>, &str)| {
+            let mut values = variant.dimensions.iter().filter(|(name, _)| dimension.is_none_or(|d| d == *name));
+            values.any(|(_, v)| v.to_string() == *value)
         };
         let twin = variant.dimensions.contains_key(litelab_model::resolve::AA);
-        let twin_wanted = wanted.iter().any(|(dimension, _)| *dimension == litelab_model::resolve::AA);
-        in_scenario && twin == twin_wanted && wanted.iter().filter(|(d, _)| *d != "only").all(has)
+        let twin_wanted = wanted.iter().any(|(dimension, _)| *dimension == Some(litelab_model::resolve::AA));
+        in_scenario && twin == twin_wanted && wanted.iter().all(has)
     };
     let found: Vec<usize> =
         plan.variants.iter().enumerate().filter(|(_, variant)| selects(variant)).map(|(i, _)| i).collect();

@@ -80,14 +80,7 @@ pub fn patience() -> Patience {
 
 /// Options of a run whose file and databases are in this folder.
 pub fn options(folder: &Path) -> RunOptions {
-    RunOptions {
-        file: folder.join("run.db"),
-        directory: folder.join("work"),
-        urls: Default::default(),
-        patience: patience(),
-        calibrate: false,
-        flame: false,
-    }
+    RunOptions { patience: patience(), ..RunOptions::new(folder.join("run.db"), folder.join("work")) }
 }
 
 /// A new temporary folder.

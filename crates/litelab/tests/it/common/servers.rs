@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use litelab_record::outcome::TrialRecord;
 use litelab_record::{RunFile, RunInfo};
@@ -91,22 +90,6 @@ pub fn family(state: &State) -> Vec<u32> {
     let own: Vec<u32> = state.nodes.iter().filter_map(|node| Some(node.process.as_ref()?.pid)).collect();
     let born = all().filter(|pid| parent(*pid).is_some_and(|parent| own.contains(&parent)));
     own.iter().copied().chain(born).collect()
-}
-
-/// Sends a signal; a process may already have ended.
-pub fn send(signal: &str, pids: &[u32]) {
-    for pid in pids {
-        let _ended = std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
-    }
-}
-
-/// Waits for an event that must happen; panics after 120 s.
-pub fn until(what: &str, mut happens: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !happens() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Asserts that no server, guard process or scratch folder remains in litelab's folder.
