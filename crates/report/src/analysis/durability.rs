@@ -6,6 +6,7 @@ use litelab_model::durability::{Durability, Level};
 use litelab_model::study::Location;
 use litelab_model::{Variant, pragma};
 use litelab_protocol::{ConnectionSettings, Value};
+use serde::{Serialize, Serializer};
 
 use super::variant::VariantAnalysis;
 
@@ -85,4 +86,11 @@ impl fmt::Display for DurabilityPair {
 #[must_use]
 pub fn shown(name: &str, value: &Value) -> String {
     pragma::find(name).map_or_else(|| value.to_string(), |known| known.in_words(value))
+}
+
+/// Serialises as displayed.
+impl Serialize for DurabilityPair {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }

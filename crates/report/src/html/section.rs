@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::element::{self, IdScope};
 use super::figure::{self, Figure, Source};
-use super::{command, variants};
+use super::variants;
 use crate::document::{self, Part, clean};
 
 /// Largest number of variants that a chart links to one by one.
@@ -87,20 +87,6 @@ fn picture(section: &str, number: usize, figure: &Figure, source: Source<'_>) ->
             // The numbers must not contain the beginning of a tag.
             script type="application/json" data-figure=(id) data-group=(section) {
                 (PreEscaped(numbers.to_string().replace('<', "\\u003c")))
-            }
-        }
-    }
-}
-
-/// Renders the command that runs the scenario again, with an explanation.
-pub(super) fn again(source: Source<'_>) -> Markup {
-    let command = command::scenario(source.scenario, source.info);
-    html! {
-        p { "Run it again, with the same values in the same order: " code { (command) } }
-        @if !command::is_built_in(source.info) {
-            p.dim {
-                "The study is not one of litelab's own; its text is in the run file, and this gives it back: "
-                code { "sqlite3 RUN \"SELECT value FROM run WHERE key = 'study_toml'\" > " (command::quoted(&format!("{}.toml", source.info.plan.study))) }
             }
         }
     }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
+use super::command;
 use super::element::IdScope;
 use super::figure::Source;
-use super::section;
 use crate::analysis::VariantAnalysis;
 use crate::document::clean;
 use crate::number;
@@ -50,7 +50,7 @@ pub(super) fn table(source: Source<'_>, place: IdScope<'_>) -> Markup {
     let id = place.id;
     html! {
         h3 id={ (id) "-variants" } { "Variants of " (place.name) ": settings read back, durability, how to run them again" }
-        (section::again(source))
+        (again(source))
         @if !same.is_empty() || !shared.is_empty() {
             p { "The same in all variants: "
                 @for (title, text) in &same { (title) " " b { (text) } "; " }
@@ -117,5 +117,19 @@ fn durability(variant: &VariantAnalysis) -> String {
             None => format!("{level}: {}", level.meaning()),
         },
         None => number::NONE.into(),
+    }
+}
+
+/// Renders the command that runs the scenario again, with an explanation.
+fn again(source: Source<'_>) -> Markup {
+    let command = command::scenario(source.scenario, source.info);
+    html! {
+        p { "Run it again, with the same values in the same order: " code { (command) } }
+        @if !command::is_built_in(source.info) {
+            p.dim {
+                "The study is not one of litelab's own; its text is in the run file, and this gives it back: "
+                code { "sqlite3 RUN \"SELECT value FROM run WHERE key = 'study_toml'\" > " (command::quoted(&format!("{}.toml", source.info.plan.study))) }
+            }
+        }
     }
 }
