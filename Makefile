@@ -97,6 +97,7 @@ fmt:
 # `make test` runs the same lints of Rust, because clippy-driver compiles the tests.
 lint: check-format
 	scripts/lint-words
+	scripts/lint-docs
 	cargo clippy --workspace --all-targets --locked --features servers -- -D warnings
 	scripts/test-runners rust --no-run
 

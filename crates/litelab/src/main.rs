@@ -4,6 +4,7 @@ mod building;
 mod cmd;
 mod execution;
 mod exit;
+mod failure;
 mod files;
 mod installation;
 mod interrupt;
@@ -133,7 +134,7 @@ fn main() -> std::process::ExitCode {
 fn end(outcome: anyhow::Result<exit::Exit>) -> std::process::ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
-        Err(error) => exit::report(&error).into(),
+        Err(error) => failure::report(&error).into(),
     }
 }
 

@@ -11,7 +11,7 @@ use litelab_database::{Source, immutable};
 use litelab_model::{Plan, Server};
 use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
-use litelab_protocol::{Description, TrialResult};
+use litelab_protocol::{Description, DriverDescription, TrialResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::de::DeserializeOwned;
 
@@ -93,6 +93,23 @@ pub struct StoredTrial {
 }
 
 impl RunInfo {
+    /// Name of the run's file, without its path, which may contain the name of a person.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        self.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Finds a driver and its runner by `driver` or `runner:driver`. The name of a driver may contain a colon
+    /// (`node:sqlite`), so it is compared first.
+    #[must_use]
+    pub fn driver(&self, name: &str) -> Option<(&Description, &DriverDescription)> {
+        let all = || self.runners.iter().flat_map(|r| r.drivers.iter().map(move |d| (r, d)));
+        all().find(|(_, driver)| driver.name == name).or_else(|| {
+            let (runner, bare) = name.split_once(':')?;
+            all().find(|(r, driver)| r.runner == runner && driver.name == bare)
+        })
+    }
+
     /// Largest number of complete rounds of any scenario.
     #[must_use]
     pub fn rounds(&self) -> u32 {

@@ -2,7 +2,7 @@
 
 use litelab_record::RecordError;
 
-use crate::compare::Difference;
+use crate::unlike::Difference;
 
 /// Reason for which a report, comparison or export was not made.
 #[derive(Debug, thiserror::Error)]

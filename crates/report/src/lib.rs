@@ -20,6 +20,7 @@ pub mod calibration;
 mod chart;
 pub mod compare;
 pub mod document;
+mod driver;
 mod error;
 pub mod export;
 pub mod html;
@@ -28,6 +29,7 @@ pub mod pivot;
 mod style;
 mod symbol;
 pub mod terminal;
+mod unlike;
 
 pub use analysis::{Analysis, Collector, analyse, analyse_with};
 pub use compare::{

@@ -67,6 +67,15 @@ impl Confidence {
     }
 }
 
+/// Minimum number of rounds for an interval of a paired comparison, or of a median, at this level: the least n with
+/// 2·2⁻ⁿ ≤ α. 6 at 95 %, 8 at 99 %.
+#[must_use]
+pub fn minimum_rounds(confidence: Confidence) -> usize {
+    // The level is at most 1 − 10⁻⁹, so this is at most 31. The subtraction prevents rounding up for levels such as
+    // 0.5, whose logarithm is an integer.
+    (1.0 - confidence.alpha().log2() - 1e-9).ceil() as usize
+}
+
 impl Default for Confidence {
     fn default() -> Self {
         Self::P95

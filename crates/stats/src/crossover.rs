@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::paired::{critical, minimum_rounds, walsh_averages};
+use crate::confidence::minimum_rounds;
+use crate::paired::{critical, walsh_averages};
 use crate::quantile::median_of_sorted;
 use crate::sample;
 use crate::{Better, Confidence, StatsError};

@@ -6,8 +6,8 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
+use crate::confidence::minimum_rounds;
 use crate::null::{standard_quantile, two_sided_z};
-use crate::paired::minimum_rounds;
 use crate::proportion::clopper_pearson;
 use crate::{Bounds, Confidence, Estimate, Interval, PairedRatio, StatsError, sample};
 

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::paired::minimum_rounds;
+use crate::confidence::minimum_rounds;
 use crate::quantile::median_of_sorted;
 use crate::sample;
 use crate::{Bounds, Confidence, Estimate, Interval, StatsError};

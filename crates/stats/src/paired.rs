@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::confidence::minimum_rounds;
 use crate::null::{self, EXACT_LIMIT, NullDistribution};
 use crate::quantile::median_of_sorted;
 use crate::ranks::Midranks;
@@ -68,15 +69,6 @@ impl PairedRatio {
         let more = planner.more_for_tolerance(&self.ratio, self.spread, tolerance);
         Verdict::judge(self.ratio.interval(), tolerance, better, more)
     }
-}
-
-/// Minimum number of rounds for an interval of a paired comparison, or of a median, at this level: the least n with
-/// 2·2⁻ⁿ ≤ α. 6 at 95 %, 8 at 99 %.
-#[must_use]
-pub fn minimum_rounds(confidence: Confidence) -> usize {
-    // The level is at most 1 − 10⁻⁹, so this is at most 31. The subtraction prevents rounding up for levels such as
-    // 0.5, whose logarithm is an integer.
-    (1.0 - confidence.alpha().log2() - 1e-9).ceil() as usize
 }
 
 /// All (dᵢ + dⱼ)/2 with i ≤ j, ascending.

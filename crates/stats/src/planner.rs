@@ -1,7 +1,7 @@
 //! Forecasts of the number of rounds for a conclusion.
 
+use crate::confidence::minimum_rounds;
 use crate::null::{standard_quantile, two_sided_z};
-use crate::paired::minimum_rounds;
 use crate::sample::log_ratio;
 use crate::{Confidence, Estimate, ExpectedRange, Spread, StatsError, Tolerance};
 

@@ -22,7 +22,7 @@ def of_driver(name: str) -> dict | None:
     try:
         driver = find(name)
     except ImportError as error:
-        print(f"driver {name}: {error}", file=sys.stderr)
+        print(f"driver {name} is left out: {error}", file=sys.stderr)
         return None
     more = {"interface": driver.interface} if driver.interface else {}
     if driver.dialect != "sqlite":

@@ -2,7 +2,7 @@
 
 use litelab_model::plan::ClaimPlan;
 use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, ExpectedRange, PairedRatio};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::pair::{self, planner};
 use super::serial;
@@ -18,7 +18,6 @@ pub struct ClaimResult {
     /// Names of the claim's variant and of the variant that it is compared with.
     pub variants: (String, Option<String>),
     /// Ratio or value that the claim is judged by.
-    #[serde(serialize_with = "serial::measured")]
     pub measured: Measured,
     /// Verdict on the claim.
     #[serde(flatten)]
@@ -48,6 +47,17 @@ impl Measured {
             Self::Ratio(paired) => Some(&paired.ratio),
             Self::Value(estimate) => Some(estimate),
             Self::Nothing => None,
+        }
+    }
+}
+
+/// Serialises a ratio as [`serial::ratio`] does, and a value as an estimate.
+impl Serialize for Measured {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ratio(paired) => serial::ratio(paired, serializer),
+            Self::Value(estimate) => estimate.serialize(serializer),
+            Self::Nothing => serializer.serialize_none(),
         }
     }
 }

@@ -6,6 +6,7 @@ use litelab_model::durability::{Durability, Level};
 use litelab_model::study::Location;
 use litelab_model::{Variant, pragma};
 use litelab_protocol::{ConnectionSettings, Value};
+use serde::{Serialize, Serializer};
 
 use super::variant::VariantAnalysis;
 
@@ -85,4 +86,13 @@ impl fmt::Display for DurabilityPair {
 #[must_use]
 pub fn shown(name: &str, value: &Value) -> String {
     pragma::find(name).map_or_else(|| value.to_string(), |known| known.in_words(value))
+}
+
+/// Serialises as `D4`, or `D4 → D2`.
+impl Serialize for DurabilityPair {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let level = |level: Option<Durability>| level.map_or_else(|| "?".to_owned(), |level| level.to_string());
+        let (against, variant) = (level(self.against), level(self.variant));
+        serializer.collect_str(&if against == variant { variant } else { format!("{against} → {variant}") })
+    }
 }

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use litelab_model::Metric;
-use litelab_model::metric::Measure;
-use litelab_record::measure::least_observations;
 use litelab_stats::{Better, Confidence, Events, PairedRatio, Planner, StatsError, Tolerance, Verdict};
 use serde::Serialize;
 
@@ -67,21 +65,8 @@ pub(crate) fn ratio(
     )
 }
 
-/// Reason for which values are not judged: the trials are too short, or the values are the longest of too few
-/// observations.
-pub(super) fn too_few(values: &Values, metric: &Metric) -> Option<String> {
-    if values.short {
-        return Some(format!("{metric} is not judged: the trials are too short; lengthen the roles' `for`"));
-    }
-    let Measure::Latency(_, quantile) = metric.measure else { return None };
-    let (n, least) = (values.max_of?, least_observations(quantile)?);
-    Some(format!(
-        "{metric} is judged from {least} observations in a trial on: there are {n}, and what is shown is the longest"
-    ))
-}
-
 fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
-    if let Some(why) = too_few(ours, metric).or_else(|| too_few(theirs, metric)) {
+    if let Some(why) = ours.too_few(metric).or_else(|| theirs.too_few(metric)) {
         return Err(why);
     }
     if let (Some(our_sum), Some(their_sum)) = (ours.sum(), theirs.sum()) {

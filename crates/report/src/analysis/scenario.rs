@@ -73,7 +73,7 @@ pub struct VariantComparison {
     /// Index of the variant.
     pub variant: usize,
     /// Durability levels of the variant and of the baseline.
-    #[serde(rename = "durability", serialize_with = "serial::durability_pair")]
+    #[serde(rename = "durability")]
     pub durability_pair: DurabilityPair,
     /// Comparisons in the order of the judged metrics.
     pub metrics: Vec<MetricComparison>,

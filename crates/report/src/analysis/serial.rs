@@ -9,9 +9,6 @@ use litelab_protocol::ErrorCount;
 use litelab_stats::{Estimate, PairedRatio, Usl};
 use serde::{Serialize, Serializer};
 
-use super::claim::Measured;
-use super::durability::DurabilityPair;
-use super::timeline::QUANTITIES;
 use crate::number;
 
 /// Replacement for an unknown value.
@@ -79,15 +76,6 @@ pub(super) fn law<S: Serializer>(of: &Result<Usl, String>, serializer: S) -> Res
     }
 }
 
-/// Serialises a ratio as [`ratio`] does, and a value as an estimate.
-pub(super) fn measured<S: Serializer>(of: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
-    match of {
-        Measured::Ratio(paired) => ratio(paired, serializer),
-        Measured::Value(estimate) => estimate.serialize(serializer),
-        Measured::Nothing => serializer.serialize_none(),
-    }
-}
-
 /// Serialises a list of `{ transaction, code, seen, cured, message }`.
 pub(super) fn errors<S: Serializer>(
     of: &BTreeMap<(String, String), ErrorCount>,
@@ -103,25 +91,10 @@ pub(super) fn errors<S: Serializer>(
     serializer.collect_seq(of.iter().map(|((transaction, code), count)| Errors { transaction, code, count }))
 }
 
-/// Serialises a map by the names of [`QUANTITIES`], without those that no trial has.
-pub(super) fn quantities<S: Serializer>(
-    of: &[Option<Estimate>; QUANTITIES.len()],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(QUANTITIES.iter().zip(of).filter_map(|((name, _), value)| Some((name, value.as_ref()?))))
-}
-
 /// Serialises the displayed text.
 pub(super) fn displayed<T: Display, S: Serializer>(of: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
     match of {
         Some(of) => serializer.collect_str(of),
         None => serializer.serialize_none(),
     }
-}
-
-/// Serialises `D4`, or `D4 → D2`.
-pub(super) fn durability_pair<S: Serializer>(of: &DurabilityPair, serializer: S) -> Result<S::Ok, S::Error> {
-    let level = |level: Option<Durability>| level.map_or_else(|| "?".to_owned(), |level| level.to_string());
-    let (against, variant) = (level(of.against), level(of.variant));
-    serializer.collect_str(&if against == variant { variant } else { format!("{against} → {variant}") })
 }

@@ -2,7 +2,7 @@
 
 use litelab_record::outcome::{Measurement, Series};
 use litelab_stats::{Confidence, Estimate, median};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Time series of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,7 +19,7 @@ pub struct Window {
     /// Beginning and end, in seconds from `go`.
     pub seconds: (f64, f64),
     /// Values in the order of [`QUANTITIES`]; `None` if no trial has the quantity.
-    #[serde(serialize_with = "super::serial::quantities")]
+    #[serde(serialize_with = "quantities")]
     pub values: [Option<Estimate>; QUANTITIES.len()],
 }
 
@@ -36,6 +36,11 @@ pub const QUANTITIES: [(&str, litelab_model::metric::Unit); 6] = {
         ("wal restarts", Count),
     ]
 };
+
+/// Serialises a map by the names of [`QUANTITIES`], without those that no trial has.
+fn quantities<S: Serializer>(of: &[Option<Estimate>; QUANTITIES.len()], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(QUANTITIES.iter().zip(of).filter_map(|((name, _), value)| Some((name, value.as_ref()?))))
+}
 
 /// Trials of one variant: the length of each in seconds, and its windows.
 pub(super) type Trials = Vec<(f64, Vec<[f64; QUANTITIES.len()]>)>;

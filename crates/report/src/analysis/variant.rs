@@ -7,6 +7,7 @@ use litelab_model::durability::Durability;
 use litelab_model::metric::{Measure, Metric};
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Dialect, ErrorCount};
+use litelab_record::measure::least_observations;
 use litelab_record::outcome::FailureKind;
 use litelab_stats::{Confidence, Counted, Estimate, Events, median};
 use serde::Serialize;
@@ -115,6 +116,19 @@ pub struct Values {
 }
 
 impl Values {
+    /// Reason for which the values are not judged: the trials are too short, or the values are the longest of too few
+    /// observations.
+    pub(super) fn too_few(&self, metric: &Metric) -> Option<String> {
+        if self.short {
+            return Some(format!("{metric} is not judged: the trials are too short; lengthen the roles' `for`"));
+        }
+        let Measure::Latency(_, quantile) = metric.measure else { return None };
+        let (n, least) = (self.max_of?, least_observations(quantile)?);
+        Some(format!(
+            "{metric} is judged from {least} observations in a trial on: there are {n}, and what is shown is the longest"
+        ))
+    }
+
     /// Creates the values of a metric and computes their estimate.
     #[must_use]
     pub fn new(mut by_round: Vec<(u32, f64)>) -> Self {
@@ -200,7 +214,7 @@ impl VariantAnalysis {
     /// observations.
     #[must_use]
     pub fn too_few(&self, metric: &Metric) -> Option<String> {
-        super::pair::too_few(self.metrics.get(metric)?, metric)
+        self.metrics.get(metric)?.too_few(metric)
     }
 
     /// Whether the variant is the second of two identical variants of an A/A check.

@@ -11,8 +11,9 @@ use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Estimate, Tolerance, Verdict};
 
 use super::build::Builds;
-use super::{CompareRow, Comparison, Pairing, Side, unlike, unpaired};
+use super::{CompareRow, Comparison, Pairing, Side, unpaired};
 use crate::analysis::{Analysis, DurabilityPair, pair};
+use crate::unlike;
 
 /// Limits of the number of rounds of a re-run, which is otherwise the larger number of the two runs: enough to show a
 /// difference, and too few to take hours.
@@ -160,7 +161,7 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &RerunPlan, rerun: 
     let tolerance = Tolerance::new(comparison.tolerance).unwrap_or_default();
     let places = places(again);
     let mut found = Confirmation {
-        run: Some(crate::document::file_name(rerun.info)),
+        run: Some(rerun.info.file_name()),
         rounds: rerun.info.rounds(),
         impossible: impossible(comparison, again),
         notes: notes(again, base.info, rerun.info),

@@ -7,7 +7,6 @@ mod build;
 pub mod confirm;
 pub mod repeat;
 mod select;
-mod unlike;
 
 use litelab_model::Metric;
 use litelab_record::RunInfo;
@@ -17,11 +16,11 @@ pub use build::Builds;
 pub use confirm::{Confirmation, RerunMode};
 pub use repeat::{Change, Repetition, repetition};
 pub use select::select_variant;
-pub use unlike::{Difference, Unlike, differences};
 
 use crate::analysis::{Analysis, DurabilityPair, VariantAnalysis, better, judged, pair};
 use crate::error::ReportError;
 use crate::number;
+pub use crate::unlike::{Difference, Unlike, differences};
 
 /// A run and its analysis.
 #[derive(Clone, Copy, Debug)]
@@ -245,6 +244,5 @@ fn tolerance(side: Side<'_>, options: &CompareOptions) -> Result<Tolerance, Repo
 
 /// Name of a run: its file, its time and its number of rounds.
 pub(crate) fn name(info: &RunInfo) -> String {
-    let file = info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
-    format!("{file} ({}, {})", info.created, number::counted(info.rounds(), "round"))
+    format!("{} ({}, {})", info.file_name(), info.created, number::counted(info.rounds(), "round"))
 }

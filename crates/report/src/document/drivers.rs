@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use litelab_protocol::{Description, DriverDescription, SqliteBuild};
+use litelab_protocol::SqliteBuild;
 use litelab_record::RunInfo;
 
 use super::table::{Cell, Column, Table};
 use super::{Document, Element};
-use crate::number;
 use crate::style::Tone;
+use crate::{driver, number};
 
 /// Beginnings of the compile options that affect the speed of every statement: those that
 /// <https://sqlite.org/compile.html> recommends for it, and features that are active during every statement. Defaults
@@ -31,21 +31,6 @@ const TELLING: [&str; 15] = [
     "USE_ALLOCA",
 ];
 
-/// Finds a driver and its runner by `driver` or `runner:driver`. The name of a driver may contain a colon
-/// (`node:sqlite`), so it is compared first.
-pub(super) fn find<'a>(info: &'a RunInfo, name: &str) -> Option<(&'a Description, &'a DriverDescription)> {
-    let all = || info.runners.iter().flat_map(|r| r.drivers.iter().map(move |d| (r, d)));
-    all().find(|(_, driver)| driver.name == name).or_else(|| {
-        let (runner, bare) = name.split_once(':')?;
-        all().find(|(r, driver)| r.runner == runner && driver.name == bare)
-    })
-}
-
-/// Finds a driver by `driver` or `runner:driver`.
-pub(crate) fn driver<'a>(info: &'a RunInfo, name: &str) -> Option<&'a DriverDescription> {
-    find(info, name).map(|(_, driver)| driver)
-}
-
 /// Names of the drivers that ran, as in the study and in its order.
 pub(super) fn used(info: &RunInfo) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
@@ -59,17 +44,7 @@ pub(super) fn used(info: &RunInfo) -> Vec<&str> {
 
 /// Cells for tables of drivers: the language, and the version of SQLite.
 pub(super) fn cells(info: &RunInfo, name: &str) -> [Cell; 2] {
-    [language_of(info, name), sqlite_of(info, name)].map(text)
-}
-
-/// Display name of a driver's language.
-pub(crate) fn language_of(info: &RunInfo, name: &str) -> Option<String> {
-    find(info, name).map(|(runner, _)| language(&runner.language).to_owned())
-}
-
-/// Version of the SQLite inside a driver.
-pub(crate) fn sqlite_of(info: &RunInfo, name: &str) -> Option<String> {
-    find(info, name)?.1.sqlite.as_ref().map(|build| build.version.clone())
+    [driver::language(info, name), driver::sqlite(info, name)].map(text)
 }
 
 /// Titles of the columns of [`cells`].
@@ -85,11 +60,11 @@ pub(super) fn add(document: &mut Document, info: &RunInfo) {
     if names.len() < 2 {
         return;
     }
-    let builds: Vec<&SqliteBuild> = names.iter().filter_map(|name| driver(info, name)?.sqlite.as_ref()).collect();
+    let builds: Vec<&SqliteBuild> = names.iter().filter_map(|name| info.driver(name)?.1.sqlite.as_ref()).collect();
     let telling = telling(&builds);
     let columns = ["driver", "language", "runtime", "library", "SQLite", "compiled unlike most"];
     let row = |name: &&str| {
-        let found = find(info, name);
+        let found = info.driver(name);
         let runtime = found.map(|(runner, _)| runner.runtime.split(" (").next().unwrap_or_default().to_owned());
         let [language, sqlite] = cells(info, name);
         let options = found.and_then(|(_, d)| d.sqlite.as_ref()).map(|build| unlike(build, &telling));
@@ -126,16 +101,4 @@ fn unlike(build: &SqliteBuild, (most, few): &(BTreeSet<&str>, BTreeSet<&str>)) -
     let lacks = most.iter().filter(|option| !has(option) && !replaced(option)).map(|option| format!("no {option}"));
     let all: Vec<String> = own.iter().map(|o| (*o).to_owned()).chain(lacks).collect();
     if all.is_empty() { "as most".into() } else { all.join(", ") }
-}
-
-/// Display name of a language.
-fn language(name: &str) -> &str {
-    match name {
-        "c" => "C",
-        "go" => "Go",
-        "node" => "Node.js",
-        "python" => "Python",
-        "rust" => "Rust",
-        other => other,
-    }
 }

@@ -48,17 +48,12 @@ pub(super) fn brief(document: &mut Document, info: &RunInfo) {
     document.marked(warnings(info));
 }
 
-/// Name of the run's file, without its path, which may contain the name of a person.
-pub(crate) fn file_name(info: &RunInfo) -> String {
-    info.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
-}
-
 fn run(info: &RunInfo) -> String {
     let ended = match &info.finished {
         Some(finished) => format!("to {finished}"),
         None => "not finished".into(),
     };
-    format!("{} · {} {ended} · litelab {}", file_name(info), info.created, info.litelab)
+    format!("{} · {} {ended} · litelab {}", info.file_name(), info.created, info.litelab)
 }
 
 fn rounds(analysis: &Analysis, info: &RunInfo) -> String {
@@ -171,9 +166,9 @@ fn beyond(info: &RunInfo) -> Vec<Marked> {
 fn builds(info: &RunInfo) -> String {
     let used = drivers::used(info);
     let [name] = used.as_slice() else { return String::new() };
-    match drivers::driver(info, name) {
+    match info.driver(name) {
         None => (*name).to_owned(),
-        Some(driver) => match &driver.sqlite {
+        Some((_, driver)) => match &driver.sqlite {
             Some(build) => format!("{name} {}: SQLite {}", driver.version, build.version),
             None if driver.dialect.is_sqlite() => format!("{name} {}", driver.version),
             // The server has a line of its own.

@@ -4,7 +4,7 @@ use litelab_record::RunInfo;
 
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, cell, content, header, scenario};
+use super::{Document, Element, Marked, cell, content, scenario};
 use crate::analysis::{Analysis, DurabilityPair, MetricComparison};
 use crate::number::{self, Shared};
 use crate::pivot::{Grid, GridCell, GridRow, Pivot};
@@ -16,7 +16,7 @@ pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document 
     let mut document = Document::default();
     document.elements.push(Element::Title(format!("{}: {}", info.plan.study, info.plan.title)));
     let done = number::counted(info.rounds(), "round");
-    document.text(Tone::Dim, format!("{} · {done} · seed {}", header::file_name(info), info.plan.seed));
+    document.text(Tone::Dim, format!("{} · {done} · seed {}", info.file_name(), info.plan.seed));
     for grid in &pivot.grids {
         add(&mut document, grid, analysis);
     }

@@ -7,7 +7,7 @@ use litelab_record::RunInfo;
 
 use super::GridRow;
 use crate::analysis::{Analysis, VariantAnalysis};
-use crate::document;
+use crate::driver;
 use crate::number;
 
 /// Name of the durability level, which comes first and is given even if it is the same everywhere.
@@ -79,8 +79,8 @@ pub(super) fn settings(
 fn values(variant: &VariantAnalysis, name: &str, info: &RunInfo) -> Values {
     match name {
         DURABILITY => [variant.durability.map_or_else(|| "?".to_owned(), |level| level.words().to_owned())].into(),
-        "language" => document::language_of(info, &variant.driver).into_iter().collect(),
-        "SQLite" => document::sqlite_of(info, &variant.driver).into_iter().collect(),
+        "language" => driver::language(info, &variant.driver).into_iter().collect(),
+        "SQLite" => driver::sqlite(info, &variant.driver).into_iter().collect(),
         // A driver that does not report the setting.
         _ => variant.settings.get(name).cloned().unwrap_or_else(|| [number::NONE.to_owned()].into()),
     }

@@ -71,7 +71,7 @@ fn differ(of: Unlike, what: &str, base: Option<&str>, head: Option<&str>) -> Opt
     (base != head).then(|| Difference { of, what: what.to_owned(), base: text(base), head: text(head) })
 }
 
-pub(super) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
+pub(crate) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     let (a, b) = (&base.environment, &head.environment);
     let kind = |info: &RunInfo| info.environment.filesystem.as_ref().and_then(|f| f.kind.clone());
     let usable = |info: &RunInfo| info.environment.cpu.usable.map(|n| n.to_string());
@@ -91,7 +91,7 @@ fn builds(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Di
     let used: BTreeSet<&str> =
         variants.iter().filter_map(|(index, _)| base.plan.variants.get(*index)).map(|a| a.driver.as_str()).collect();
     let differences = used.into_iter().flat_map(|name| {
-        let (a, b) = (crate::document::driver(base, name), crate::document::driver(head, name));
+        let (a, b) = (base.driver(name).map(|(_, driver)| driver), head.driver(name).map(|(_, driver)| driver));
         let version = |d: Option<&litelab_protocol::DriverDescription>| d.map(|d| d.version.clone());
         let differ = |what: &str, a: Option<&str>, b: Option<&str>| differ(Unlike::Driver, what, a, b);
         // The source id changes with every check-in: two builds of one version may differ.
@@ -134,7 +134,7 @@ fn work(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Diff
 }
 
 /// Names of the parts of a variant that differ. The seed may differ: it changes values, not their distribution.
-pub(super) fn parts(a: &Variant, b: &Variant) -> Vec<&'static str> {
+pub(crate) fn parts(a: &Variant, b: &Variant) -> Vec<&'static str> {
     let (s, t): (&Trial, &Trial) = (&a.trial, &b.trial);
     [
         ("the schemas", a.schema == b.schema),
