@@ -153,11 +153,7 @@ impl<'a> Suite<'a> {
     /// # Errors
     /// Fails before any check is made if a runner or driver does not exist, the folder is not writable, or a server given
     /// by the user does not answer. Defects of a runner are results in its report, not errors.
-    pub fn check_all(
-        &self,
-        names: &[&str],
-        progress: &mut OnProgress<'_>,
-    ) -> Result<Vec<Report>, EngineError> {
+    pub fn check_all(&self, names: &[&str], progress: &mut OnProgress<'_>) -> Result<Vec<Report>, EngineError> {
         let wanted = names.iter().map(|name| match self.runners.get(name) {
             Ok(runner) => Ok((runner, None)),
             // A driver: `runner:driver`, or the driver's own name, which may have a colon (`node:sqlite`).

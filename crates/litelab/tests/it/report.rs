@@ -1,6 +1,7 @@
 //! `litelab report` on a run of the real runner, which must be built.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use crate::common::{ends, refused, run};
 

@@ -14,7 +14,7 @@ use super::finding::is_worse;
 use super::pair::{MetricComparison, pair, ratio};
 use super::variant::VariantAnalysis;
 use super::{serial, words};
-use crate::document::{driver, sqlite_of};
+use crate::driver;
 use crate::number;
 
 /// Share of the mean below which the slowest worker starves.
@@ -348,8 +348,8 @@ fn constant(variants: &[&VariantAnalysis], info: &RunInfo) -> IndexMap<String, S
     let constants = [
         ("settings", shared(&|v| Some(words::value("profile", &Scalar::Text(v.profile.clone())))).filter(|_| !set)),
         ("durability", shared(&|v| v.durability.map(|level| level.words().to_owned()))),
-        ("driver", shared(&|v| driver(info, &v.driver).map(|driver| driver.name.clone()))),
-        ("SQLite", shared(&|v| sqlite_of(info, &v.driver))),
+        ("driver", shared(&|v| info.driver(&v.driver).map(|(_, driver)| driver.name.clone()))),
+        ("SQLite", shared(&|v| driver::sqlite(info, &v.driver))),
     ];
     constants.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use litelab_model::durability::Durability;
 use litelab_protocol::ErrorCount;
 use litelab_stats::{Estimate, PairedRatio, Usl};
 use serde::{Serialize, Serializer};
