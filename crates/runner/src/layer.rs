@@ -1,7 +1,6 @@
 //! Sharing `group-commit`: `onewriter`, whose connections are opened with the PRAGMAs of the profile.
 
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use litelab_harness::rusqlite::{Cached, CheckedStatements, connect};
 use litelab_harness::{
@@ -95,33 +94,11 @@ impl Layer {
         asked.map_err(|error| error.0)
     }
 
-    /// Calls `ask` on `readers` read connections one after the other, all of them borrowed at the same time.
+    /// Calls `ask` on `readers` read connections.
     fn ask_readers(&self, readers: u32, ask: Ask<'_>, answers: &mut Vec<Settings>) -> Result<(), Fault> {
-        let (arrive, arrived) = channel();
-        let turn = Mutex::new(());
-        let read = || {
-            let mut has_arrived = false;
-            let asked = self.database.read(|c| {
-                has_arrived = true;
-                let _main_waits = arrive.send(());
-                let _turn = turn.lock();
-                ask(&mut self.session(c, &self.reading)).map_err(LayerError)
-            });
-            if !has_arrived {
-                let _main_waits = arrive.send(());
-            }
-            asked.map_err(|error| error.0)
-        };
-        std::thread::scope(|scope| {
-            let wait = turn.lock();
-            let threads: Vec<_> = (0..readers).map(|_| scope.spawn(read)).collect();
-            arrived.iter().take(readers as usize).for_each(drop);
-            drop(wait);
-            for thread in threads {
-                answers.push(thread.join().map_err(|_| Fault::Other("a read panicked".into()))??);
-            }
-            Ok(())
-        })
+        let asked = self.database.each_reader(|c| ask(&mut self.session(c, &self.reading)).map_err(LayerError));
+        answers.extend(asked.map_err(|error| error.0)?.into_iter().take(readers as usize));
+        Ok(())
     }
 
     /// Whether the request is of a transaction that writes, and whether that is at most one statement.

@@ -218,6 +218,20 @@ impl Database {
         pollster::block_on(self.shared.readers.lend())?.read(closure)
     }
 
+    /// Runs the closure once with each connection of the pool, one after the other, when all of them are idle: to check
+    /// settings, or to fill caches.
+    ///
+    /// # Errors
+    /// As for [`Database::read`]; the first error ends it.
+    pub fn each_reader<T, E: From<Error>>(
+        &self,
+        mut closure: impl FnMut(&Connection) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        self.shared.readers.check()?;
+        let leases = pollster::block_on(self.shared.readers.lend_all())?;
+        leases.into_iter().map(|lease| lease.read(&mut closure)).collect()
+    }
+
     /// Like [`Database::read`], in a thread of tokio's blocking pool.
     ///
     /// # Errors

@@ -105,6 +105,18 @@ impl Readers {
         Ok(Lease { readers: self.clone(), reader: Some(reader) })
     }
 
+    /// Waits until all connections are idle, and takes them.
+    pub async fn lend_all(self: &Arc<Self>) -> Result<Vec<Lease>, Error> {
+        let all = u32::try_from(self.since.len()).unwrap_or(u32::MAX);
+        self.free.acquire_many(all).await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
+        let now = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let lend = |reader: Reader| {
+            self.since[reader.number].store(now.max(1), Relaxed);
+            Lease { readers: self.clone(), reader: Some(reader) }
+        };
+        Ok(lock(&self.idle).drain(..).map(lend).collect())
+    }
+
     /// Rejects new reads. Borrowed connections are closed when they are returned.
     pub fn close(&self) {
         self.free.close();

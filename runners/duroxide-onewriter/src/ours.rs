@@ -37,9 +37,8 @@ impl<const VOLATILE: bool> Ours<VOLATILE> {
         };
         let asked = |connection: &Connection| Ok(connect::read_back(connection, &self.names));
         let written = database.write(asked).map_err(|e: onewriter::Error| Fault::other(e))?;
-        let mut settings = vec![written?];
-        each_reader(database, self.readers, &asked, &mut settings)?;
-        Ok(settings)
+        let read = database.each_reader(asked).map_err(|e: onewriter::Error| Fault::other(e))?;
+        std::iter::once(written).chain(read).collect()
     }
 }
 
@@ -101,25 +100,4 @@ fn choice<T: Copy>(connection: &protocol::Connection, name: &str, of: [(&str, T)
         let [(first, _), (second, _)] = of;
         Fault::Other(format!("option `{name}`: {value} is neither \"{first}\" nor \"{second}\""))
     })
-}
-
-type Asked<'a> = &'a dyn Fn(&Connection) -> Result<Result<Settings, Fault>, onewriter::Error>;
-
-fn each_reader(
-    database: &onewriter::Database,
-    left: usize,
-    asked: Asked<'_>,
-    settings: &mut Vec<Settings>,
-) -> Result<(), Fault> {
-    if left == 0 {
-        return Ok(());
-    }
-    database
-        .read(|connection| {
-            asked(connection).map(|read| {
-                settings.push(read?);
-                each_reader(database, left - 1, asked, settings)
-            })
-        })
-        .map_err(|e: onewriter::Error| Fault::other(e))?
 }

@@ -185,7 +185,9 @@ fn taken_apart() -> Result<(), String> {
         trial.connection.options.insert("wait".into(), json!(wait));
         let result = RUNNER.run(&trial).result;
         let part = |name: &str| result.timers.get(name).cloned().unwrap_or_default();
-        assert_eq!((part("enqueue").count(), part("notice").count()), (8, 8));
+        // Of a start that SQLite refused for too long, duroxide tells no time.
+        let parts = (part("enqueue").count(), part("notice").count());
+        timely(parts == (8, 8), format_args!("{parts:?}"))?;
         // Each activity is acknowledged once, and each orchestration at its start and its end.
         assert!(part("ack").count() >= 8 * (3 + 2) && part("fetch").count() >= 8 * (3 + 2), "{:?}", result.timers);
         reads.push(part("read").count());

@@ -82,7 +82,7 @@ fn list(all: bool) -> Result<Exit> {
             let mut marks = Vec::new();
             for advisory in &advisories {
                 if let Some(fix) = build.parse().ok().and_then(|version| advisory.fix(version)) {
-                    marks.push(format!("  ! {}, fixed in {fix}", advisory.name));
+                    marks.push(format!("  ! {}, use {fix}", advisory.name));
                     defects.insert(&advisory.name, advisory);
                 }
             }

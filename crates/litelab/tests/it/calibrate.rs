@@ -47,7 +47,8 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     let kept: HostCalibration = serde_json::from_str(&ends(&run(dir, &["calibrate", "--show", "--json"]), 0)).unwrap();
     assert_eq!(kept, calibration);
 
-    let told = run(dir, &["run", "first-look", "--quick", "--only", "commit", "--rounds", "2", "-o", "after.db"]);
+    let told =
+        run(dir, &["run", "first-look", "--quick", "--only", "commit", "--rounds", "2", "--all", "-o", "after.db"]);
     let table = ends(&told, 0);
     let stored = RunFile::open(&dir.join("after.db")).unwrap().info().unwrap().host.unwrap();
     assert_eq!(stored.calibration, calibration);

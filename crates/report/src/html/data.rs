@@ -1,5 +1,6 @@
 //! Values of each variant by round, embedded in the page for its script, which offers them as CSV.
 
+use litelab_model::text::printable;
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -11,9 +12,14 @@ pub(super) fn embed(sources: &[Source<'_>]) -> Markup {
     let scenarios: Vec<Value> = sources.iter().map(|source| of_scenario(*source)).collect();
     let data = json!({ "scenarios": scenarios });
     html! {
-        // The data must not contain the beginning of a tag.
-        script #data type="application/json" { (PreEscaped(data.to_string().replace('<', "\\u003c"))) }
+        script #data type="application/json" { (inert(&data)) }
     }
+}
+
+/// JSON for a script element: without the beginning of a tag, and without characters that a terminal or a reader could
+/// misinterpret.
+pub(super) fn inert(data: &Value) -> PreEscaped<String> {
+    PreEscaped(printable(&data.to_string()).replace('<', "\\u003c"))
 }
 
 fn of_scenario(source: Source<'_>) -> Value {

@@ -1,10 +1,10 @@
 //! Section of a scenario: its answer, the absolute chart, tables, further charts and settings.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::element::{self, IdScope, RowOf};
 use super::figure::{self, Figure, Source};
-use super::{bars, line, variants};
+use super::{bars, data, line, variants};
 use crate::analysis::VariantAnalysis;
 use crate::document::{self, Cell, Column, Element, Part, Table, answer, clean};
 
@@ -173,10 +173,7 @@ fn picture(section: &str, number: &str, figure: &Figure, source: Source<'_>) -> 
             (figure.chart.svg(&id))
         }
         @if let Some(numbers) = numbers {
-            // The numbers must not contain the beginning of a tag.
-            script type="application/json" data-figure=(id) data-group=(section) {
-                (PreEscaped(numbers.to_string().replace('<', "\\u003c")))
-            }
+            script type="application/json" data-figure=(id) data-group=(section) { (data::inert(&numbers)) }
         }
     }
 }

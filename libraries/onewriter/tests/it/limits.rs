@@ -65,6 +65,24 @@ fn a_read_that_takes_too_long_is_interrupted() {
 }
 
 #[test]
+fn each_reading_connection_is_reached_once() {
+    let scratch = Scratch::new();
+    let opened = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let number = opened.clone();
+    let options = scratch.options().readers(3).on_connection(move |c| {
+        let number = number.fetch_add(1, Relaxed);
+        c.execute_batch(&format!("PRAGMA cache_size = {}", 1_000 + number))
+    });
+    let db = scratch.open_with(options);
+    let size = |c: &Connection| Ok::<i64, Error>(c.query_row("PRAGMA cache_size", [], |row| row.get(0))?);
+    let mut sizes = db.each_reader(size).expect("read");
+    sizes.sort_unstable();
+    sizes.dedup();
+    assert_eq!((sizes.len(), opened.load(Relaxed)), (3, 5), "{sizes:?}, beside the writer and the checkpointer");
+    assert_eq!(db.each_reader(size).expect("read again").len(), 3);
+}
+
+#[test]
 fn one_file_has_one_writer_in_a_process() {
     let scratch = Scratch::new();
     let db = scratch.open();
