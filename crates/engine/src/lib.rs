@@ -4,6 +4,7 @@
 
 pub mod calibration;
 pub mod compile;
+mod context;
 mod copy;
 mod error;
 pub mod event;

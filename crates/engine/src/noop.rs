@@ -5,7 +5,7 @@ use std::time::Duration;
 use litelab_model::plan::Variant;
 use litelab_protocol::{Connection, Dialect, Until};
 
-use crate::trial::Patience;
+use crate::context::Patience;
 
 /// Name of the driver, present in every runner, that calls no database.
 pub(crate) const DRIVER: &str = "noop";

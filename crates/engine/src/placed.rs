@@ -8,10 +8,10 @@ use litelab_model::study::Location;
 use litelab_protocol::{Database, TrialResult};
 use litelab_record::outcome::FailureKind;
 
+use crate::context::{Stop, TrialContext};
 use crate::copy::copy_database;
 use crate::prepare::setup_statements;
 use crate::servers::Schemas;
-use crate::trial::{Stop, TrialContext};
 use crate::verify::{self, Files};
 
 /// The databases of one trial.

@@ -14,7 +14,6 @@ use litelab_observe::{Exited, MeasuredChild};
 use litelab_protocol::{Message, Trial};
 
 use crate::last_words::telling;
-use crate::runner::Runner;
 
 /// Longest permitted line of a runner, in bytes; histograms take a few hundred kilobytes.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -43,18 +42,17 @@ pub struct RunnerProcess {
 }
 
 impl RunnerProcess {
-    /// Starts a runner and sends it its trial.
+    /// Starts a runner by its command ([`crate::runner::Runner::command`]) and sends it its trial.
     ///
     /// # Errors
     /// The reason for which it could not be started.
     pub fn start(
-        runner: &Runner,
+        mut command: Command,
         trial: &Trial,
         directory: &Path,
         environment: &[(String, String)],
     ) -> Result<Self, String> {
-        let mut child = runner
-            .command("run")
+        let mut child = command
             .current_dir(directory)
             .envs(environment.iter().map(|(k, v)| (k, v)))
             .stdin(Stdio::piped())
