@@ -36,12 +36,12 @@ pub enum CopyError {
         source: io::Error,
     },
     /// Any other I/O error.
-    #[error("cannot {step}")]
+    #[error("cannot {step}: {error}")]
     Io {
         /// Operation that failed.
         step: &'static str,
         /// Error of the system call.
-        source: io::Error,
+        error: io::Error,
     },
 }
 
@@ -121,7 +121,7 @@ fn sync_directory(dir: &Path) -> io::Result<()> {
 }
 
 fn io_error(step: &'static str) -> impl Fn(io::Error) -> CopyError {
-    move |source| CopyError::Io { step, source }
+    move |error| CopyError::Io { step, error }
 }
 
 fn classified(step: &'static str, source: io::Error, dir: &Path, needed_bytes: u64) -> CopyError {
@@ -129,7 +129,7 @@ fn classified(step: &'static str, source: io::Error, dir: &Path, needed_bytes: u
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             CopyError::NotEnoughSpace { dir: dir.to_owned(), needed_bytes, source }
         }
-        _ => CopyError::Io { step, source },
+        _ => CopyError::Io { step, error: source },
     }
 }
 
@@ -185,7 +185,8 @@ mod tests {
             let error = full(errno);
             assert!(matches!(error, CopyError::NotEnoughSpace { needed_bytes: 7, .. }), "{error:?}");
         }
-        assert!(matches!(full(5), CopyError::Io { .. }), "another error is not a full disk");
+        let other = full(5);
+        assert!(matches!(other, CopyError::Io { .. }) && other.to_string().contains("os error 5"), "{other}");
         assert_eq!(files_in(dir.path()), [""; 0]);
     }
 
