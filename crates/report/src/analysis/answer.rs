@@ -29,6 +29,8 @@ const FAR: f64 = 3.0;
 pub struct Answer {
     /// The deciding metric: the first one of the scenario.
     pub metric: Option<Metric>,
+    /// The metric of the longest wait, in all variants.
+    pub longest: Option<Metric>,
     /// The best variant of each durability level, the safest level first, an unknown level last.
     pub levels: Vec<LevelAnswer>,
     /// What went wrong, the worst first.
@@ -161,10 +163,19 @@ impl Answer {
 }
 
 /// The metric of the longest wait: response time if the scenario shows one, else service time.
-#[must_use]
-pub fn longest(metrics: &[Metric]) -> Metric {
+///
+/// A worker that waits since the warm-up until after the end has no transaction that began in the window. Where one
+/// starves, it is therefore the longest time in which a worker committed nothing, unless workers pause on purpose.
+fn longest(metrics: &[Metric], variants: &[&VariantAnalysis]) -> Metric {
     let open = metrics.iter().any(|m| matches!(m.measure, Measure::Latency(Timing::Response, _)));
-    tail(open, Quantile::Max)
+    let usual = tail(open, Quantile::Max);
+    let stall = Metric::from(Measure::WorkerStall);
+    let starves = variants.iter().any(|variant| Starvation::of(variant) != Starvation::No);
+    let pauses = variants.iter().any(|variant| variant.ceiling.is_some());
+    // A runner that does not tell it sends 0.
+    let is_told = |v: &&VariantAnalysis| v.estimate(&stall).is_some_and(|estimate| estimate.value > 0.0);
+    let is_known = variants.iter().filter(|v| v.estimate(&usual).is_some()).all(is_told);
+    if starves && !open && !pauses && is_known { stall } else { usual }
 }
 
 fn tail(open: bool, quantile: Quantile) -> Metric {
@@ -181,6 +192,7 @@ pub(super) fn answer(
 ) -> Answer {
     let problems = problems(variants, alerts);
     let constant = constant(variants, info);
+    let longest = longest(metrics, variants);
     let Some(metric) = metrics.first() else { return Answer { problems, constant, ..Answer::default() } };
     let judged = |variant: &&&VariantAnalysis| variant.estimate(metric).is_some() && variant.too_few(metric).is_none();
     let mut ranked: Vec<&VariantAnalysis> = variants.iter().filter(judged).copied().collect();
@@ -206,14 +218,14 @@ pub(super) fn answer(
         let over_safest = safer.first().and_then(|safest| ratio(best, safest, metric, confidence).ok());
         let better = |of: &&VariantAnalysis| pair(best, of, metric, confidence, tolerance).verdict == Verdict::Faster;
         let dominated = !safer.iter().all(better);
-        if let Some(level) = level(best, others, metrics, ties) {
+        if let Some(level) = level(best, others, (metric, &longest), ties) {
             let over_safest = over_safest.filter(|paired| paired.ratio.interval().is_some());
             levels.push(LevelAnswer { over_safest, dominated, ..level });
         }
         open.push((*best, compared));
     }
     let undecided = undecided(&open, ranked.len(), variants.len(), rounds);
-    Answer { metric: Some(metric.clone()), levels, problems, undecided, constant }
+    Answer { metric: Some(metric.clone()), longest: Some(longest), levels, problems, undecided, constant }
 }
 
 /// Comparisons of the others with the best one, at a confidence level that they share.
@@ -230,11 +242,9 @@ fn compare(
 fn level(
     best: &VariantAnalysis,
     others: &[&VariantAnalysis],
-    metrics: &[Metric],
+    (metric, longest): (&Metric, &Metric),
     ties: Vec<usize>,
 ) -> Option<LevelAnswer> {
-    let metric = metrics.first()?;
-    let longest = longest(metrics);
     let p999 = tail(longest.measure == tail(true, Quantile::Max).measure, Quantile::P999);
     let estimate = *best.estimate(metric)?;
     // At most half of the speed is given up for it: a variant far slower is another choice, not a remedy.
@@ -243,7 +253,7 @@ fn level(
         (0.5..=2.0).contains(&ratio)
     };
     let shorter = |variant: &&VariantAnalysis| {
-        let (wait, own) = (variant.estimate(&longest)?, best.estimate(&longest)?);
+        let (wait, own) = (variant.estimate(longest)?, best.estimate(longest)?);
         let calmer = Calmer { variant: variant.index, longest: *wait, estimate: *variant.estimate(metric)? };
         (wait.value * FAR < own.value && wait.high()? < own.low()?).then_some(calmer)
     };
@@ -256,7 +266,7 @@ fn level(
         of: others.len() + 1,
         over_safest: None,
         dominated: false,
-        longest: best.estimate(&longest).copied(),
+        longest: best.estimate(longest).copied(),
         p999: best.estimate(&p999).filter(|_| best.too_few(&p999).is_none()).copied(),
         starvation: Starvation::of(best),
         fairness: best.estimate(&Measure::Fairness.into()).copied(),

@@ -36,7 +36,7 @@ use litelab_record::{RunFile, RunInfo};
 use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
-pub use answer::{Answer, Calmer, LevelAnswer, Problem, ProblemKind, Starvation, Undecided, longest};
+pub use answer::{Answer, Calmer, LevelAnswer, Problem, ProblemKind, Starvation, Undecided};
 pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;

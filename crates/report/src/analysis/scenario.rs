@@ -2,6 +2,7 @@
 
 use litelab_model::Metric;
 use litelab_model::judging::{judged, shared_confidence};
+use litelab_model::metric::{Measure, Quantile, Timing};
 use litelab_model::plan::ScenarioPlan;
 use litelab_record::RunInfo;
 use litelab_stats::{Tolerance, Verdict, holm};
@@ -80,6 +81,12 @@ pub struct VariantComparison {
 }
 
 impl ScenarioAnalysis {
+    /// The metric of the longest wait.
+    #[must_use]
+    pub fn longest(&self) -> Metric {
+        self.answer.longest.clone().unwrap_or_else(|| Measure::Latency(Timing::Service, Quantile::Max).into())
+    }
+
     /// The baseline, then the other variants by the first metric, the best first: at most `most` variants that have
     /// measurements.
     #[must_use]

@@ -8,7 +8,7 @@ use litelab_stats::Estimate;
 use super::answer::{self, level_tone, level_words};
 use super::table::{Cell, Column, Table};
 use super::{Document, Element, Marked, content, crossover, flame, header, outcome, scenario as full};
-use crate::analysis::{self, Analysis, ScenarioAnalysis, Starvation, VariantAnalysis, words};
+use crate::analysis::{Analysis, ScenarioAnalysis, Starvation, VariantAnalysis, words};
 use crate::number::{self, Shared};
 use crate::style::Tone;
 
@@ -95,7 +95,7 @@ fn order(variants: &mut [&VariantAnalysis], scenario: &ScenarioAnalysis) {
 /// One table that fits the width: what varies, the deciding metric, as many others as there is room for, the longest
 /// wait and who starves.
 fn table(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], width: usize) -> Table {
-    let longest = analysis::longest(&scenario.metrics);
+    let longest = scenario.longest();
     let fairness = Metric::from(Measure::Fairness);
     let is_plain = |metric: &&Metric| {
         let longest_of_few =

@@ -6,7 +6,7 @@ use litelab_stats::Estimate;
 use maud::{Markup, PreEscaped, html};
 
 use super::figure::Source;
-use crate::analysis::{Starvation, VariantAnalysis, longest};
+use crate::analysis::{Starvation, VariantAnalysis};
 use crate::document::answer::level_words;
 use crate::document::clean;
 use crate::number;
@@ -57,7 +57,7 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
     // An interval that reaches far beyond its value ends at the border.
     let end = |estimate: &Estimate| estimate.interval().map_or(estimate.value, |i| i.high()).min(estimate.value * WIDE);
     let axis = Axis::over(on_axis.flat_map(|estimate| [estimate.value, end(estimate)]).collect(), metric.unit())?;
-    let longest = longest(&scenario.metrics);
+    let longest = scenario.longest();
     let timing = if matches!(longest.measure, Measure::Latency(Timing::Response, _)) {
         Timing::Response
     } else {

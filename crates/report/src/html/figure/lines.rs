@@ -5,7 +5,7 @@ use litelab_model::metric::{Metric, Unit};
 use litelab_stats::{Estimate, Usl};
 
 use super::{Figure, Source};
-use crate::analysis::{VariantAnalysis, longest, words};
+use crate::analysis::{VariantAnalysis, words};
 use crate::chart::{Axis, Entry, Kind, Mark, Reading, Sample, Xy, mark, say};
 use crate::document::answer::level_words;
 use crate::html::bars::title;
@@ -42,7 +42,7 @@ struct Curve {
 pub(in crate::html) fn figures(source: Source<'_>) -> Vec<Figure> {
     let Some((dimension, groups)) = groups(source) else { return Vec::new() };
     let Some(first) = source.scenario.metrics.first() else { return Vec::new() };
-    let tail = longest(&source.scenario.metrics);
+    let tail = source.scenario.longest();
     let mut metrics = vec![first];
     metrics.extend((*first != tail).then_some(&tail));
     metrics.into_iter().filter_map(|metric| figure(source, &dimension, metric, &groups)).collect()
@@ -115,7 +115,7 @@ fn figure(source: Source<'_>, dimension: &str, metric: &Metric, groups: &[Group]
     };
     let curves: Vec<Curve> = groups.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect();
     let on_axis: Vec<Reading> = source.on_axis().filter_map(|v| v.estimate(metric)).map(Reading::from).collect();
-    let is_longest = *metric == longest(&source.scenario.metrics);
+    let is_longest = *metric == source.scenario.longest();
     let what = if is_longest { "longest wait of a trial".to_owned() } else { title(metric) };
     let dimension = words::dimension(dimension);
     let chart = Xy {

@@ -100,6 +100,7 @@ impl Numbers {
                 committed: ended,
                 ended,
                 inside_ns: 1_000_000_000,
+                stall_ns: if self.starving && worker == 0 { 800_000_000 } else { self.p99_ns },
                 ..WorkerResult::default()
             })
             .collect();
