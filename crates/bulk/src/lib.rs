@@ -34,14 +34,16 @@ use std::time::Duration;
 mod error;
 mod generate;
 mod load;
+mod options;
 mod progress;
 mod settings;
 mod target;
 mod verify;
 
 pub use error::BulkError;
-pub use generate::{GenerateOptions, GenerateReport, generate};
+pub use generate::{GenerateReport, generate};
 pub use load::{LoadError, Rows, load};
+pub use options::GenerateOptions;
 pub use progress::{Phase, Progress};
 pub use verify::hash::sha256_of_8;
 pub use verify::{Mismatch, VerifyOptions, VerifyReport, verify};

@@ -2,19 +2,21 @@
 //!
 //! This crate prints nothing: a run reports its progress as [`event::Event`]s.
 
+mod abandoned;
 pub mod calibration;
 pub mod compile;
 mod context;
 mod copy;
 mod error;
 pub mod event;
-pub mod flame;
+mod flame;
 mod hopeless;
 mod kills;
 mod last_words;
 mod manifest;
 pub mod merge;
 mod noop;
+mod perf;
 mod placed;
 pub mod prepare;
 pub mod process;

@@ -14,10 +14,10 @@ use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series
 
 use crate::context::Stop;
 pub use crate::context::{Patience, TrialContext};
-use crate::flame::perf::Perf;
 use crate::kills::Kills;
 use crate::merge::merge;
 use crate::noop;
+use crate::perf::Perf;
 use crate::placed::{Placed, place};
 use crate::process::{POLL, RunnerProcess, SILENT, Silence};
 use crate::servers::NodeFault;

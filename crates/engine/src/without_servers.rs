@@ -65,9 +65,6 @@ impl Servers {
     }
 }
 
-/// Does nothing: litelab has started no server.
-pub(crate) fn end_in(_folder: &Path) {}
-
 /// Does nothing: there is no server to compile on.
 pub(crate) fn compile(_plan: &Plan, _servers: &Servers) -> Result<(), EngineError> {
     Ok(())

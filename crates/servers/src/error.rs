@@ -47,8 +47,8 @@ pub enum ServersError {
     /// The server's response has an unexpected form.
     #[error("{0}")]
     Answer(String),
-    #[error("{kind} is not installed ({missing} not found): apt-get install {}", crate::instance::binaries::packages(*kind))]
-    Missing { kind: Kind, missing: String },
+    #[error("{kind} is not installed ({missing} not found): apt-get install {packages}")]
+    Missing { kind: Kind, missing: String, packages: &'static str },
     /// A folder that litelab did not create, or that the server's user cannot use.
     #[error("{}: {why}", path.display())]
     Folder { path: PathBuf, why: String },

@@ -3,7 +3,7 @@
 use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
 
 use crate::fault::Fault;
-use crate::{library, server};
+use crate::library;
 
 /// Kinds of sharing that every fault claims, those of its target except `group-commit`.
 const SHARINGS: [&str; 5] = ["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
@@ -23,7 +23,7 @@ pub fn describe(protocol: u32) -> Description {
     let scripted = ["scripted", "noop"]
         .into_iter()
         .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
-    let faults = Fault::ALL.iter().map(|(fault, name)| match server::is(*fault) {
+    let faults = Fault::ALL.iter().map(|(fault, name)| match fault.is_of_a_server() {
         false => driver(name, build.clone(), fault.executors(), fault.interface().map(library::interface)),
         // The capabilities of the target of server faults.
         true => DriverDescription {

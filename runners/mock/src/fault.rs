@@ -185,6 +185,11 @@ impl Fault {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(fault, _)| *fault)
     }
 
+    /// Whether it belongs to the driver of a database server.
+    pub fn is_of_a_server(self) -> bool {
+        self.name().starts_with("server")
+    }
+
     /// Name of the driver.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(fault, _)| *fault == self).map(|(_, name)| *name).unwrap_or_default()

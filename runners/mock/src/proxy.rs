@@ -20,7 +20,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     }
     let mut trial = asked.clone();
     let (target, driver) =
-        if server::is(fault) { (honest::server_target(), server::DRIVER) } else { (honest::target(), "rusqlite") };
+        if fault.is_of_a_server() { (honest::server_target(), server::DRIVER) } else { (honest::target(), "rusqlite") };
     trial.driver = driver.into();
     fault.falsify_trial(&mut trial);
     if let Some(interface) = fault.interface() {

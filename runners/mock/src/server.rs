@@ -4,7 +4,6 @@ use std::io::{BufRead, Write};
 
 use litelab_protocol::{Begin, Fetch, Message, Role, Statement, Step, Transaction, Trial, Until, Work};
 
-use crate::fault::Fault;
 use crate::honest::{GO, server_target, start};
 
 /// Driver that does the work.
@@ -72,9 +71,4 @@ fn run(trial: &Trial) -> Result<(), String> {
         Some(Message::Result(_)) => Ok(()),
         other => Err(format!("no row could be lost: {other:?}")),
     }
-}
-
-/// Whether a fault belongs to a server's driver.
-pub fn is(fault: Fault) -> bool {
-    fault.name().starts_with("server")
 }

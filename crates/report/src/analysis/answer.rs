@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::alert::AlertResult;
 use super::finding::is_worse;
+use super::flag::ProblemKind;
 use super::pair::{MetricComparison, pair, ratio};
 use super::variant::VariantAnalysis;
 use super::{serial, words};
@@ -105,22 +106,6 @@ pub struct Problem {
     pub variants: Vec<usize>,
     /// Description in one line, with the words of the database where it gave a reason.
     pub text: String,
-}
-
-/// Kind of a [`Problem`], the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProblemKind {
-    /// Trials or transactions failed.
-    Failed,
-    /// Transactions did nothing.
-    Empty,
-    /// An offered load or a bound of the study was not kept.
-    Missed,
-    /// Trials were too short to judge.
-    Short,
-    /// The variant was not run.
-    Skipped,
 }
 
 /// Reason for which variants are not compared, or are not distinguished.

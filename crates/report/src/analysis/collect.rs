@@ -12,9 +12,9 @@ use litelab_record::measure::{Meter, least_observations};
 use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
 use litelab_stats::{Events, quantile};
 
-use super::answer::ProblemKind;
 use super::durability::{lower, lowest, shown};
 use super::flag::Flags;
+use super::flag::ProblemKind;
 use super::variant::{FailureCount, Values, VariantAnalysis, alike};
 use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline, words};
 use crate::error::ReportError;

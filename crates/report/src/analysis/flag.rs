@@ -3,9 +3,25 @@
 use std::collections::BTreeMap;
 
 use litelab_record::outcome::Flag;
+use serde::Serialize;
 
-use super::answer::ProblemKind;
 use crate::number;
+
+/// Kind of a problem with a variant, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemKind {
+    /// Trials or transactions failed.
+    Failed,
+    /// Transactions did nothing.
+    Empty,
+    /// An offered load or a bound of the study was not kept.
+    Missed,
+    /// Trials were too short to judge.
+    Short,
+    /// The variant was not run.
+    Skipped,
+}
 
 /// Kind of a flag, with the role and transaction that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -36,13 +36,14 @@ use litelab_record::{RunFile, RunInfo};
 use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
-pub use answer::{Answer, Calmer, LevelAnswer, Problem, ProblemKind, Starvation, Undecided};
+pub use answer::{Answer, Calmer, LevelAnswer, Problem, Starvation, Undecided};
 pub use claim::{ClaimResult, Measured};
 pub use collect::Collector;
 pub use content::ContentCheck;
 pub use crossover::{CrossoverResult, MetricCrossover};
 pub use durability::DurabilityPair;
 pub use effect::{Effect, Effects};
+pub use flag::ProblemKind;
 pub use harness::HarnessCost;
 pub use litelab_model::judging::{judged, shared_confidence};
 pub use noise::{AaCheck, Noise};

@@ -12,7 +12,7 @@ use litelab_record::outcome::FailureKind;
 use litelab_stats::{Confidence, Counted, Estimate, Events, median};
 use serde::Serialize;
 
-use super::answer::ProblemKind;
+use super::flag::ProblemKind;
 use super::serial;
 
 /// Metrics, failures, settings and notes of one variant over its trials.

@@ -8,15 +8,12 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use super::Url;
 use super::connect::{Connection, connect};
+use super::{Admin, Url};
 use crate::ServersError;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// Limit for one of the engine's own statements. A longer one counts as a lost server, even if the server answers other
-/// connections.
-pub(super) const LONGEST: Duration = Duration::from_secs(600);
 /// Number of attempts to connect to a server that may be busy.
 const PROBES: usize = 2;
 /// Longest wait for a connection to close.
@@ -63,7 +60,7 @@ impl ConnectionHandle {
         loop {
             match answers.recv_timeout(2 * self.timeout) {
                 Ok(answer) => return answer,
-                Err(RecvTimeoutError::Timeout) if begun.elapsed() < LONGEST && self.lives() => {}
+                Err(RecvTimeoutError::Timeout) if begun.elapsed() < Admin::LONGEST && self.lives() => {}
                 Err(e) => {
                     self.jobs = None;
                     let silent = format!("no answer within {:.0} s", begun.elapsed().as_secs_f64());

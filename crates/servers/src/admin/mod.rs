@@ -74,6 +74,9 @@ impl Admin {
     pub const TIMEOUT: Duration = Duration::from_secs(5);
     /// Longest wait of a statement for a lock.
     pub const PATIENCE: Duration = Duration::from_secs(30);
+    /// Limit for one of the engine's own statements. A longer one counts as a lost server, even if the server answers
+    /// other connections.
+    const LONGEST: Duration = Duration::from_secs(600);
 
     /// Connects to the first host of a URL that answers within [`Self::TIMEOUT`].
     ///

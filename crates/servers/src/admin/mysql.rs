@@ -8,7 +8,6 @@ use mysql::prelude::Queryable;
 use mysql::{Column, Conn, Error, OptsBuilder, Params, Statement, Transaction, TxOpts};
 
 use super::cell::{Cell, Rows, foreign};
-use super::line::LONGEST;
 use super::{Admin, Prepared, Url};
 use crate::ServersError;
 use crate::error::one_line;
@@ -25,7 +24,7 @@ pub(super) fn connect(url: &Url, timeout: Duration) -> Result<Conn, ServersError
         // The driver would otherwise ask the server for its socket and switch to it.
         .prefer_socket(false)
         .tcp_connect_timeout(Some(timeout))
-        .read_timeout(Some(LONGEST))
+        .read_timeout(Some(Admin::LONGEST))
         // The driver's cache identifies a statement by its text alone, and would return one that was compiled for the
         // previous schema.
         .stmt_cache_size(Some(0))

@@ -43,7 +43,7 @@ pub fn packages(kind: Kind) -> &'static str {
 /// # Errors
 /// [`ServersError::Missing`], which names the packages.
 pub fn find(kind: Kind) -> Result<Binaries, ServersError> {
-    let missing = |what: &str| ServersError::Missing { kind, missing: what.into() };
+    let missing = |what: &str| ServersError::Missing { kind, missing: what.into(), packages: packages(kind) };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = if kind == Kind::Postgres { versions(Path::new(POSTGRES)) } else { Vec::new() };
     folders.extend(std::env::split_paths(&path));
@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_names_its_packages() {
-        let said = ServersError::Missing { kind: Kind::Galera, missing: "rsync".into() }.to_string();
+        let said =
+            ServersError::Missing { kind: Kind::Galera, missing: "rsync".into(), packages: packages(Kind::Galera) }
+                .to_string();
         assert_eq!(said, "galera is not installed (rsync not found): apt-get install mariadb-server galera-4 rsync");
     }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use super::account::Account;
 use super::binaries::{self, Binaries};
-use super::postgres;
 use super::process::Process;
 use super::state::State;
 use crate::error::one_line;
@@ -158,11 +157,19 @@ fn plain(path: &str) -> bool {
     path.chars().all(|c| c.is_alphanumeric() || "/._-+=,@:%".contains(c))
 }
 
+/// Number of the System V segment that a killed server leaves behind, and by which PostgreSQL would assume that it
+/// still runs (line 7 of `postmaster.pid`). `None` if the server ended normally.
+fn segment(folder: &Path) -> Option<String> {
+    let file = std::fs::read_to_string(folder.join("node-0/data/postmaster.pid")).ok()?;
+    let number = file.lines().nth(6)?.split_whitespace().nth(1)?;
+    number.bytes().all(|b| b.is_ascii_digit()).then(|| number.to_owned())
+}
+
 /// Removes the folder of a server whose processes are gone. Children of a killed server may still write files and delay
 /// the removal.
 pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
     let same_boot = state.nodes.iter().filter_map(|n| n.process.as_ref()).any(Process::is_of_this_boot);
-    if let Some(segment) = postgres::segment(folder).filter(|_| same_boot && state.kind == Kind::Postgres) {
+    if let Some(segment) = segment(folder).filter(|_| same_boot && state.kind == Kind::Postgres) {
         // The segment has 56 bytes; without ipcrm it stays until the next boot.
         let _left = Command::new("ipcrm").args(["-m", &segment]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }

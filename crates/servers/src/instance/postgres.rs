@@ -1,7 +1,5 @@
 //! PostgreSQL: creation of the data directory, configuration and start.
 
-use std::path::Path;
-
 use super::place::InstanceFiles;
 use super::state::Node;
 use crate::ServersError;
@@ -38,12 +36,4 @@ pub(super) fn configure(place: &InstanceFiles, node: &Node) -> Result<(), Server
 /// The server's arguments.
 pub(super) fn arguments(place: &InstanceFiles) -> Vec<String> {
     vec!["-D".into(), place.data(0).display().to_string()]
-}
-
-/// Number of the System V segment that a killed server leaves behind, and by which PostgreSQL would assume that it
-/// still runs (line 7 of `postmaster.pid`). `None` if the server ended normally.
-pub(super) fn segment(folder: &Path) -> Option<String> {
-    let file = std::fs::read_to_string(folder.join("node-0/data/postmaster.pid")).ok()?;
-    let number = file.lines().nth(6)?.split_whitespace().nth(1)?;
-    number.bytes().all(|b| b.is_ascii_digit()).then(|| number.to_owned())
 }

@@ -1,22 +1,14 @@
 //! CPU time of a variant by function: one further trial under `perf record`, which is part of no other result.
 //!
-//! | file | is |
-//! |---|---|
-//! | `perf` | the tool: whether this machine allows it, begun and ended with a trial, its samples read |
-//!
 //! A sample is taken each time a thread has used a certain CPU time, so a thread that waits (for a lock, the disk, a
 //! timer) is in none of them.
-
-pub(crate) mod perf;
-#[cfg(test)]
-mod tests;
 
 use litelab_model::Variant;
 use litelab_record::outcome::Outcome;
 use litelab_record::stacks::Stacks;
 
+use crate::perf::Perf;
 use crate::trial::{self, TrialContext};
-use perf::Perf;
 
 /// Runs a variant once more under `perf`. The trial is checked like any other, because stacks of incorrect work are
 /// meaningless.

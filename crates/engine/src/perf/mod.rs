@@ -1,5 +1,8 @@
 //! The tool `perf`: checks whether this machine permits it, records trials, and reads their samples.
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,15 +14,14 @@ use std::time::{Duration, Instant};
 use inferno::collapse::Collapse;
 use inferno::collapse::perf::{Folder, Options};
 use litelab_model::Variant;
-
 use litelab_record::stacks::Stacks;
 
 /// Samples per second of CPU time; odd, so that it does not beat with timers.
-pub(super) const HERTZ: u32 = 199;
+pub(crate) const HERTZ: u32 = 199;
 /// Lowest number of samples per second, for long trials.
 const LEAST_HERTZ: u32 = 19;
 /// Samples of a trial of the planned length; each contains a copy of the stack.
-pub(super) const SAMPLES: f64 = 12_000.0;
+pub(crate) const SAMPLES: f64 = 12_000.0;
 /// Bytes of stack that are copied with each sample.
 const STACK: u32 = 8192;
 /// Size at which a recording ends by itself.
@@ -180,10 +182,10 @@ impl Perf {
     }
 }
 
-pub(super) const MISSING: &str = "perf is missing: install it (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic; Fedora: dnf install perf)";
+pub(crate) const MISSING: &str = "perf is missing: install it (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic; Fedora: dnf install perf)";
 
 /// Converts the message of `perf` to one line with the remedy.
-pub(super) fn explain(stderr: &str, level: &str) -> String {
+pub(crate) fn explain(stderr: &str, level: &str) -> String {
     let lower = stderr.to_lowercase();
     if ["permission", "not permitted", "paranoid", "limited"].iter().any(|word| lower.contains(word)) {
         return format!(
@@ -199,7 +201,7 @@ pub(super) fn explain(stderr: &str, level: &str) -> String {
 }
 
 /// Number of samples per second with which a trial of this length has at most [`SAMPLES`]; odd.
-pub(super) fn hertz(duration_ms: Option<u64>, processors: usize) -> u32 {
+pub(crate) fn hertz(duration_ms: Option<u64>, processors: usize) -> u32 {
     let seconds = duration_ms.map_or(0.0, |ms| ms as f64 / 1e3) * processors as f64;
     if seconds <= 0.0 {
         return HERTZ;
@@ -209,7 +211,7 @@ pub(super) fn hertz(duration_ms: Option<u64>, processors: usize) -> u32 {
 }
 
 /// Converts the output of `perf script` to folded stacks.
-pub(super) fn fold(output: impl Read) -> Result<String, String> {
+pub(crate) fn fold(output: impl Read) -> Result<String, String> {
     let mut options = Options::default();
     options.annotate_kernel = true;
     let mut folded = Vec::new();

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use litelab_record::stacks::Stacks;
 
-use super::perf::{HERTZ, MISSING, Perf, SAMPLES, explain, fold, hertz};
+use super::{HERTZ, MISSING, Perf, SAMPLES, explain, fold, hertz};
 
 /// Output of `perf script`, version 6.1, for a runner whose path is shortened.
 const SAMPLE: &str = include_str!("sample.txt");
