@@ -129,7 +129,7 @@ impl Checkpointing {
             Ok(Cut::Reader) => {
                 counters.blocked.fetch_add(1, Relaxed);
                 self.leave_alone();
-                self.warn(frames);
+                self.warn(connection, frames);
             }
             Err(error) => {
                 self.leave_alone();
@@ -145,7 +145,7 @@ impl Checkpointing {
 
     /// The first warning is due at the limit if a reader is old, otherwise at twice the limit; later ones each time the
     /// log doubles.
-    fn warn(&mut self, frames: u64) {
+    fn warn(&mut self, connection: &Connection, frames: u64) {
         let oldest = self.readers.oldest();
         let is_old = oldest.is_some_and(|age| age >= OLD);
         let due = if is_old { self.warn_at } else { self.warn_at.saturating_mul(2) };
@@ -153,13 +153,16 @@ impl Checkpointing {
             return;
         }
         self.warn_at = frames.saturating_mul(2);
+        let database = connection.path().unwrap_or_default();
         match oldest {
             Some(age) => tracing::warn!(
+                database,
                 wal_frames = frames,
                 oldest_reader_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
                 "the write-ahead log grows because a reader still needs it"
             ),
             None => tracing::warn!(
+                database,
                 wal_frames = frames,
                 "the write-ahead log grows, and no reader of this process needs it: another one's does, or a checkpoint"
             ),
