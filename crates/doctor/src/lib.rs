@@ -1,0 +1,17 @@
+//! What is in effect, what is wrong, how to fix it: facts about a database and the rules that judge them.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`facts`] | what was observed, without judgement |
+//! | [`rule`] | rules as data, from `rules/*.toml` |
+//! | [`judge`] | rules and facts to findings |
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
+
+pub mod facts;
+pub mod judge;
+pub mod rule;
+
+pub use facts::Facts;
+pub use judge::{Finding, Judge};
+pub use rule::{Rule, RuleError, Severity, Subject};
