@@ -151,9 +151,9 @@ pub struct Schema {
     /// Foreign keys, one for each constraint.
     pub foreign_keys: Vec<ForeignKey>,
     /// Number of triggers.
-    pub triggers: usize,
+    pub triggers: u32,
     /// Number of views.
-    pub views: usize,
+    pub views: u32,
     /// Whether `sqlite_stat1` exists and has rows.
     pub analyzed: bool,
 }
@@ -168,7 +168,7 @@ pub struct Table {
     /// Rows according to `sqlite_stat1`; `None` if the table was never analysed.
     pub analyzed_rows: Option<u64>,
     /// Number of columns.
-    pub columns: usize,
+    pub columns: u32,
     /// Number of indexes.
     pub indexes: usize,
     /// Whether the table is `STRICT`.

@@ -9,8 +9,16 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
 
 pub mod facts;
+pub mod file;
+pub mod host;
 pub mod judge;
+pub mod process;
 pub mod rule;
+pub mod schema;
+mod setting;
+pub mod snapshot;
+pub mod statement;
+mod words;
 
 pub use facts::Facts;
 pub use judge::{Finding, Judge};

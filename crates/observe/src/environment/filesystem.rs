@@ -40,6 +40,14 @@ impl Filesystem {
         Some(filesystem)
     }
 
+    /// Like [`Filesystem::of`], without the test of reflinks: writes nothing.
+    #[must_use]
+    pub fn look(dir: &Path) -> Option<Self> {
+        let mut filesystem = Self::from_mount(mount_of(dir).as_ref());
+        filesystem.measure(dir)?;
+        Some(filesystem)
+    }
+
     pub(super) fn from_mount(mount: Option<&Mount>) -> Self {
         Filesystem {
             mount_point: mount.map(Mount::shown_point),
@@ -66,6 +74,12 @@ impl Filesystem {
 /// The mount that contains an existing path.
 pub(super) fn mount_of(path: &Path) -> Option<Mount> {
     Mount::of(&path.canonicalize().ok()?, &proc_file("/proc/self/mountinfo")?)
+}
+
+/// Whether an existing path is itself a mount point, such as a single file that is mounted into a container.
+#[must_use]
+pub fn is_mount_point(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|path| mount_of(&path).is_some_and(|mount| mount.point == path))
 }
 
 /// Name for a type number of Linux's `include/uapi/linux/magic.h` or of a file system's own headers. ext2, ext3 and
@@ -123,6 +137,14 @@ mod tests {
             }
         }
         assert_eq!(name_of_magic(0), None);
+    }
+
+    #[test]
+    fn a_look_is_the_same_without_reflinks() {
+        let dir = tempfile::tempdir().unwrap();
+        let (look, of) = (Filesystem::look(dir.path()).unwrap(), Filesystem::of(dir.path()).unwrap());
+        assert_eq!((look.kind, look.mount_point, look.reflink), (of.kind, of.mount_point, None));
+        assert!(is_mount_point(Path::new("/")) && !is_mount_point(dir.path()));
     }
 
     #[test]

@@ -1,0 +1,228 @@
+//! Facts about statements: SQLite compiles them and explains their plans, and executes none.
+
+use litelab_model::pragma::{self, Kind};
+use litelab_protocol::Dialect;
+use litelab_protocol::sql;
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use crate::facts::{Scan, Schema, Statement};
+use crate::setting;
+use crate::words::words;
+
+/// Longest text of a statement that is kept, in characters.
+const LONGEST: usize = 200;
+/// Number of columns from which `SELECT *` is [`Statement::star`].
+const MANY_COLUMNS: u32 = 10;
+
+/// Examines the statements of an SQL file on a connection to the database.
+///
+/// # Errors
+/// If SQLite refuses a setting of the connection.
+pub fn look(connection: &Connection, schema: &Schema, file: &str) -> rusqlite::Result<Vec<Statement>> {
+    sql::statements(file, Dialect::Sqlite)
+        .into_iter()
+        .filter_map(|text| {
+            // The first word is a part of `file`; comments before it are left out.
+            let first = words(text).first()?.as_ptr() as usize;
+            let line = file[..first - file.as_ptr() as usize].matches('\n').count() + 1;
+            Some(one(connection, schema, text[first - text.as_ptr() as usize..].trim(), line))
+        })
+        .collect()
+}
+
+fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rusqlite::Result<Statement> {
+    let words = words(text);
+    let upper: Vec<String> = words.iter().map(|word| word.to_uppercase()).collect();
+    let mut statement = Statement {
+        sql: text.chars().take(LONGEST).collect(),
+        line,
+        verb: verb(&upper),
+        offset: upper.iter().any(|word| word == "OFFSET"),
+        leading_wildcard: upper.windows(2).any(|pair| pair[0] == "LIKE" && pair[1].starts_with("'%")),
+        star: upper.starts_with(&["SELECT".into(), "*".into()])
+            && schema.tables.iter().any(|table| table.columns > MANY_COLUMNS && names(&words, &table.name)),
+        ..Statement::default()
+    };
+    if let Some((name, value)) = assignment(&words) {
+        statement.wrong = setting::parse(&name, &value).err();
+        statement.pragma = Some([name, value]);
+        return Ok(statement);
+    }
+    if statement.verb == "PRAGMA" {
+        let name = words.get(1).map(|name| name.to_lowercase()).unwrap_or_default();
+        if pragma::find(&name).is_none() {
+            statement.wrong = setting::parse(&name, "1").err();
+        }
+        return Ok(statement);
+    }
+    match connection.prepare(text) {
+        Ok(prepared) => statement.writes = !prepared.readonly(),
+        Err(error) => {
+            statement.error = Some(litelab_database::describe(&error));
+            return Ok(statement);
+        }
+    }
+    // A name in double quotes that is no column is text, unless this exception is switched off.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    statement.double_quoted_text = connection.prepare(text).is_err();
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, true)?;
+    if ["SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "REPLACE", "VALUES"].contains(&upper[0].as_str()) {
+        statement.plan = plan(connection, text)?;
+        explain(&mut statement, schema, &words, &upper);
+    }
+    Ok(statement)
+}
+
+/// First words that tell the kind of a statement.
+fn verb(upper: &[String]) -> String {
+    let Some(first) = upper.first() else { return String::new() };
+    let second = upper.get(1).map(String::as_str).unwrap_or_default();
+    match (first.as_str(), second) {
+        ("BEGIN", "IMMEDIATE" | "EXCLUSIVE" | "DEFERRED" | "CONCURRENT") | ("CREATE" | "DROP" | "ALTER", _) => {
+            format!("{first} {second}")
+        }
+        _ => first.clone(),
+    }
+}
+
+/// Whether a statement names a table.
+fn names(words: &[&str], table: &str) -> bool {
+    words.iter().any(|word| word.trim_matches(['"', '`', '[', ']']).eq_ignore_ascii_case(table))
+}
+
+/// Name and value of a PRAGMA that sets something: `PRAGMA name = value` or `PRAGMA name(value)`.
+fn assignment(words: &[&str]) -> Option<(String, String)> {
+    let [first, rest @ ..] = words else { return None };
+    if !first.eq_ignore_ascii_case("PRAGMA") {
+        return None;
+    }
+    // `main.name`
+    let rest = if rest.get(1) == Some(&".") { &rest[2..] } else { rest };
+    let name = rest.first()?.to_lowercase();
+    let value = match rest.get(1..)? {
+        ["=", value @ ..] => value.concat(),
+        ["(", value @ .., ")"] => value.concat(),
+        _ => return None,
+    };
+    let settable = pragma::find(&name).is_none_or(|known| matches!(known.kind, Kind::Setting { .. }));
+    settable.then_some((name, value))
+}
+
+fn plan(connection: &Connection, text: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}"))?;
+    let mut rows = statement.raw_query();
+    let mut plan = Vec::new();
+    while let Some(row) = rows.next()? {
+        plan.push(row.get("detail")?);
+    }
+    Ok(plan)
+}
+
+/// What the plan costs (<https://sqlite.org/eqp.html>).
+fn explain(statement: &mut Statement, schema: &Schema, words: &[&str], upper: &[String]) {
+    // A scan in the order of a LIMIT ends after as many rows.
+    let sorted = statement.plan.iter().any(|line| line.contains("TEMP B-TREE"));
+    let bounded = upper.iter().any(|word| word == "LIMIT") && !upper.iter().any(|word| word == "WHERE") && !sorted;
+    for line in statement.plan.clone() {
+        if let Some(purpose) = line.strip_prefix("USE TEMP B-TREE FOR ") {
+            statement.temp_b_trees.push(purpose.to_owned());
+        } else if let Some(rest) = line.strip_prefix("SEARCH ")
+            && rest.contains(" USING AUTOMATIC ")
+        {
+            statement.automatic_indexes.push(table_of(rest, schema, words));
+        } else if let Some(rest) = line.strip_prefix("SCAN ")
+            && !bounded
+        {
+            let name = table_of(rest, schema, words);
+            let Some(table) = schema.tables.iter().find(|table| table.name.eq_ignore_ascii_case(&name)) else {
+                continue;
+            };
+            let rows = table.rows.or(table.analyzed_rows);
+            statement.scanned_rows = statement.scanned_rows.max(rows.unwrap_or_default());
+            statement.scans.push(Scan { table: table.name.clone(), rows });
+        }
+    }
+}
+
+/// Table of a line of a plan, which names an alias where there is one.
+fn table_of(line: &str, schema: &Schema, words: &[&str]) -> String {
+    let shown = line.split(" USING ").next().unwrap_or(line).split(" VIRTUAL TABLE").next().unwrap_or(line).trim();
+    let shown = shown.split(" LEFT-JOIN").next().unwrap_or(shown);
+    let is_table = |name: &str| schema.tables.iter().any(|table| table.name.eq_ignore_ascii_case(name));
+    if is_table(shown) {
+        return shown.to_owned();
+    }
+    let bare: Vec<&str> = words.iter().map(|word| word.trim_matches(['"', '`', '[', ']'])).collect();
+    let aliased = bare.windows(3).find_map(|three| {
+        let direct = three[1].eq_ignore_ascii_case(shown) && is_table(three[0]);
+        let with_as = three[1].eq_ignore_ascii_case("AS") && three[2].eq_ignore_ascii_case(shown) && is_table(three[0]);
+        (direct || with_as).then(|| three[0].to_owned())
+    });
+    aliased.unwrap_or_else(|| shown.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+
+    fn statements(sql: &str) -> Vec<Statement> {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(
+                "CREATE TABLE note(id INTEGER PRIMARY KEY, user_id INT, text TEXT, created TEXT);
+                 CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT);
+                 CREATE INDEX note_by_user ON note(user_id);
+                 INSERT INTO note(id) VALUES (1000); INSERT INTO user(id) VALUES (10)",
+            )
+            .unwrap();
+        let schema = schema::look(&connection).unwrap();
+        look(&connection, &schema, sql).unwrap()
+    }
+
+    #[test]
+    fn lines_and_plans() {
+        let found = statements(
+            "-- a comment\nSELECT text FROM note WHERE user_id = ?;\n\nSELECT * FROM note n WHERE n.text = :t\n  ORDER BY n.created;\n\
+             SELECT id FROM note ORDER BY id LIMIT 10;\nUPDATE note SET text = '' WHERE created < ?;",
+        );
+        let lines: Vec<_> = found.iter().map(|statement| statement.line).collect();
+        assert_eq!(lines, [2, 4, 6, 7], "{found:#?}");
+        assert_eq!((found[0].scanned_rows, found[0].plan.len(), found[0].writes), (0, 1, false));
+        assert_eq!((found[1].scans[0].table.as_str(), found[1].scanned_rows), ("note", 1000));
+        assert_eq!(found[1].temp_b_trees, ["ORDER BY"]);
+        assert_eq!(found[2].scans.len(), 0, "a LIMIT without a condition");
+        assert!(found[3].writes && found[3].scanned_rows == 1000, "{:?}", found[3]);
+    }
+
+    #[test]
+    fn an_automatic_index_is_found() {
+        let found = statements("SELECT * FROM user u JOIN note AS b ON b.text = u.name");
+        let tables =
+            [found[0].automatic_indexes.clone(), found[0].scans.iter().map(|scan| scan.table.clone()).collect()]
+                .concat();
+        assert!(
+            !found[0].automatic_indexes.is_empty() && tables.iter().all(|table| table == "note" || table == "user"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn errors_literals_and_pragmas() {
+        let found = statements(
+            "SELECT absent FROM note; SELECT id FROM note WHERE text = \"hello\"; SELECT id FROM note WHERE \"text\" LIKE '%x';
+             PRAGMA synchronous = WAL; PRAGMA main.busy_timeout(5000); PRAGMA jurnal_mode; PRAGMA journal_mode; BEGIN IMMEDIATE; COMMIT",
+        );
+        assert!(found[0].error.as_deref().is_some_and(|error| error.contains("no such column")), "{:?}", found[0]);
+        assert!(found[1].double_quoted_text && !found[2].double_quoted_text && found[2].leading_wildcard);
+        assert_eq!(found[3].pragma, Some(["synchronous".into(), "WAL".into()]));
+        assert!(
+            found[3].wrong.is_some()
+                && found[4].wrong.is_none()
+                && found[5].wrong.is_some()
+                && found[6].wrong.is_none()
+        );
+        assert_eq!((found[7].verb.as_str(), found[8].verb.as_str()), ("BEGIN IMMEDIATE", "COMMIT"));
+    }
+}
