@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use litelab_protocol::Value;
+use litelab_protocol::{Upgrade, Value};
 use serde::Serialize;
 
 /// Everything that one run of `litelab doctor` observed.
@@ -307,9 +307,8 @@ pub struct App {
     pub differing: Vec<String>,
     /// Names of settings that differ on a connection that the pool opened anew.
     pub lost: Vec<String>,
-    /// Fate of a transaction that reads and then writes while another connection writes: `immediate` (the other cannot
-    /// begin to write), `fails` (its write is refused at once) or `succeeds`; `None` if it was not tried.
-    pub upgrade: Option<String>,
+    /// Fate of a transaction that reads and then writes while another connection writes; `None` if it was not tried.
+    pub upgrade: Option<Upgrade>,
     /// Whether the connections have opened the file that the DSN means.
     pub opened_file: bool,
     /// Files that the driver created instead, by name, as `app.db?mode=ro`.

@@ -8,6 +8,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
 
+pub mod app;
+pub mod dsn;
 pub mod facts;
 pub mod file;
 pub mod host;

@@ -1,0 +1,302 @@
+//! Facts about the application's connections: what it asked for, and what its driver made of it.
+//!
+//! The driver opens the connections exactly as the application does, but on a stand-in: an empty database with the
+//! journal mode and the page size of the application's, in a temporary folder. So no connection to the application's
+//! database is opened, and what the driver writes there is seen.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use litelab_model::pragma;
+use litelab_protocol::{ConnectionSettings, Inspection, Value};
+use rusqlite::Connection;
+use thiserror::Error;
+
+use crate::dsn::{self, Dsn};
+use crate::facts::{App, File, Key};
+use crate::setting;
+
+/// PRAGMAs that are read back on every connection.
+pub const READ_BACK: [&str; 26] = [
+    "journal_mode",
+    "synchronous",
+    "busy_timeout",
+    "foreign_keys",
+    "cache_size",
+    "mmap_size",
+    "temp_store",
+    "wal_autocheckpoint",
+    "journal_size_limit",
+    "locking_mode",
+    "query_only",
+    "read_uncommitted",
+    "secure_delete",
+    "recursive_triggers",
+    "ignore_check_constraints",
+    "defer_foreign_keys",
+    "trusted_schema",
+    "cell_size_check",
+    "fullfsync",
+    "checkpoint_fullfsync",
+    "legacy_alter_table",
+    "writable_schema",
+    "automatic_index",
+    "reverse_unordered_selects",
+    "page_size",
+    "auto_vacuum",
+];
+
+/// How the application opens its database.
+#[derive(Clone, Debug, Default)]
+pub struct Opening {
+    /// Driver, `runner:driver`, or its name alone where both are the same.
+    pub driver: String,
+    /// Version of the driver.
+    pub driver_version: String,
+    /// Language of the runner.
+    pub language: String,
+    /// Version of SQLite in the driver.
+    pub sqlite: Option<String>,
+    /// Data source name as the application writes it.
+    pub dsn: String,
+    /// Options of the driver's constructor.
+    pub options: BTreeMap<String, serde_json::Value>,
+    /// Number of connections that the application opens.
+    pub connections: u32,
+}
+
+/// The stand-in could not be made.
+#[derive(Debug, Error)]
+pub enum StandInError {
+    /// Error of the file system.
+    #[error("cannot make a stand-in for the database: {0}")]
+    Io(#[from] std::io::Error),
+    /// Error of SQLite.
+    #[error("cannot make a stand-in for the database: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// An empty database in a folder of its own.
+#[derive(Debug)]
+pub struct StandIn {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl StandIn {
+    /// Creates a stand-in for a database.
+    ///
+    /// # Errors
+    /// If the folder or the database cannot be created.
+    pub fn new(file: &File) -> Result<Self, StandInError> {
+        let folder = tempfile::Builder::new().prefix("litelab-doctor-").tempdir()?;
+        // A name with a question mark would be another DSN.
+        let name: String = file.name.chars().filter(|c| c.is_alphanumeric() || "._-".contains(*c)).collect();
+        let path = folder.path().join(if name.is_empty() { "app.db" } else { &name });
+        let connection = Connection::open(&path)?;
+        if let Some(page_size) = file.page_size {
+            connection.pragma_update(None, "page_size", page_size)?;
+        }
+        let mode = if file.wal == Some(true) { "wal" } else { "delete" };
+        connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()))?;
+        connection.execute_batch("VACUUM")?;
+        connection.close().map_err(|(_, error)| error)?;
+        Ok(Self { folder, path })
+    }
+
+    /// Path of the database.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The application's DSN with the path of the stand-in. A path in memory stays.
+    #[must_use]
+    pub fn dsn(&self, dsn: &str) -> String {
+        let dsn = Dsn::parse(dsn);
+        if dsn.is_memory() { dsn.with_path(&dsn.path) } else { dsn.with_path(&self.path.display().to_string()) }
+    }
+
+    /// Files that the driver created beside the stand-in.
+    fn created(&self) -> Vec<String> {
+        let own = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let sidecars = ["-wal", "-shm", "-journal"].map(|suffix| format!("{own}{suffix}"));
+        let entries = std::fs::read_dir(self.folder.path()).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| *name != own && !sidecars.contains(name))
+            .filter(|name| !["-wal", "-shm", "-journal"].iter().any(|suffix| name.ends_with(suffix)))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The facts, from what the runner reported or the driver's error.
+    #[must_use]
+    pub fn facts(&self, opening: &Opening, opened: Result<Inspection, String>) -> App {
+        let mut app = App {
+            driver: opening.driver.clone(),
+            driver_version: opening.driver_version.clone(),
+            language: opening.language.clone(),
+            sqlite: opening.sqlite.clone(),
+            dsn: opening.dsn.clone(),
+            connections: opening.connections,
+            settings: READ_BACK.map(|name| (name.to_owned(), Value::Null)).into(),
+            created: self.created(),
+            ..App::default()
+        };
+        match opened {
+            Ok(opened) => reported(&mut app, opened),
+            Err(error) => app.refused = Some(error),
+        }
+        let dsn = Dsn::parse(&opening.dsn);
+        app.in_memory = dsn.is_memory()
+            || (app.settings["journal_mode"] == Value::Text("memory".into())
+                && dsn.keys().any(|(name, value)| name == "mode" && value == "memory"));
+        app.opened_file = app.created.is_empty() && !app.in_memory;
+        app.keys = keys(opening, &dsn, &app.settings);
+        app
+    }
+}
+
+fn reported(app: &mut App, opened: Inspection) {
+    let Some(first) = opened.connections.first() else { return };
+    for (name, value) in &first.settings {
+        // Some drivers report numbers as text.
+        let value = match (value.integer(), value) {
+            (Some(number), _) => Value::Integer(number),
+            (None, Value::Text(text)) => Value::Text(text.to_lowercase()),
+            (None, other) => other.clone(),
+        };
+        app.settings.insert(name.clone(), value);
+    }
+    let differ = |other: &ConnectionSettings| -> Vec<String> {
+        first
+            .settings
+            .iter()
+            .filter(|(name, value)| other.settings.get(*name) != Some(value))
+            .map(|(n, _)| n.clone())
+            .collect()
+    };
+    app.differing = opened.connections.iter().flat_map(differ).collect();
+    app.differing.sort();
+    app.differing.dedup();
+    app.lost = opened.replaced.as_ref().map(differ).unwrap_or_default();
+    app.upgrade = opened.upgrade;
+}
+
+/// Keys of the DSN and of the options, with the value asked for and the value in effect.
+fn keys(opening: &Opening, dsn: &Dsn, settings: &BTreeMap<String, Value>) -> Vec<Key> {
+    let query = dsn.keys().map(|(name, value)| (name, value, "query"));
+    let options = opening.options.iter().map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (name.clone(), text, "option")
+    });
+    query.chain(options).map(|(name, value, place)| key(opening, dsn, settings, name, value, place)).collect()
+}
+
+fn key(
+    opening: &Opening,
+    dsn: &Dsn,
+    settings: &BTreeMap<String, Value>,
+    name: String,
+    value: String,
+    place: &'static str,
+) -> Key {
+    let entries: Vec<_> = dsn::find(&name, place).collect();
+    let honours = |entry: &dsn::KnownKey| {
+        let since = entry.since.get(&opening.driver);
+        entry.drivers.contains(&opening.driver)
+            && since.is_none_or(|since| numbers(&opening.driver_version) >= numbers(since))
+    };
+    let own = entries.iter().find(|entry| honours(entry) || entry.uri);
+    // A key of another driver still tells what the user meant.
+    let meant = own.or_else(|| entries.first());
+    let pragma = meant.filter(|entry| entry.pragma).and_then(|_| dsn::pragma(&value));
+    let (meaning, text) = match (pragma, meant) {
+        (Some((name, value)), _) => (Some(name), value),
+        (None, Some(entry)) => {
+            let seconds = entry.unit.as_deref() == Some("s");
+            let milliseconds = value.parse::<f64>().ok().filter(|_| seconds).map(|s| format!("{:.0}", s * 1000.0));
+            (entry.setting.clone(), milliseconds.unwrap_or_else(|| value.clone()))
+        }
+        (None, None) => (None, value.clone()),
+    };
+    let mut key = Key {
+        place,
+        known: Some(own.is_some()),
+        drivers: entries.iter().flat_map(|entry| entry.drivers.iter().cloned()).collect(),
+        uri: own.is_some_and(|entry| entry.uri),
+        file_prefix: dsn.prefix == "file:",
+        ..Key::default()
+    };
+    if let Some(setting_name) = meaning {
+        let reported = settings.get(&setting_name).filter(|value| **value != Value::Null);
+        let in_words = |value: &Value| {
+            pragma::find(&setting_name).map_or_else(|| value.to_string(), |known| known.in_words(value))
+        };
+        key.effective = reported.map(in_words);
+        match setting::parse(&setting_name, &text) {
+            Ok(parsed) => {
+                key.applied = reported.map(|value| parsed.matches(value));
+                key.requested = Some(parsed.value);
+            }
+            Err(wrong) => {
+                key.requested = Some(text);
+                key.wrong = Some(wrong);
+            }
+        }
+        key.setting = Some(setting_name);
+    }
+    key.drivers.sort();
+    key.drivers.dedup();
+    (key.name, key.value) = (name, value);
+    key
+}
+
+/// The numbers of a version, for comparison.
+fn numbers(version: &str) -> Vec<u64> {
+    version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_protocol::Upgrade;
+
+    use super::*;
+
+    fn settings(changed: &[(&str, Value)]) -> ConnectionSettings {
+        let mut settings: BTreeMap<String, Value> = READ_BACK.map(|name| (name.to_owned(), Value::Integer(0))).into();
+        settings.extend(changed.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        let settings = settings.into_iter().collect();
+        ConnectionSettings { database: 0, label: "connection".into(), settings }
+    }
+
+    #[test]
+    fn the_stand_in_has_the_mode_of_the_file_and_shows_what_a_driver_creates() {
+        let file = File { name: "my app?.db".into(), wal: Some(true), page_size: Some(8192), ..File::default() };
+        let stand_in = StandIn::new(&file).unwrap();
+        let look = crate::file::look(stand_in.path());
+        assert_eq!((look.wal, look.page_size), (Some(true), Some(8192)));
+        assert!(stand_in.path().ends_with("myapp.db"));
+        let dsn = stand_in.dsn("file:my.db?mode=ro");
+        assert_eq!(dsn, format!("file:{}?mode=ro", stand_in.path().display()));
+        assert_eq!(stand_in.dsn(":memory:"), ":memory:");
+        std::fs::write(stand_in.folder.path().join("myapp.db?mode=ro"), "").unwrap();
+        let app = stand_in.facts(&Opening { dsn: "my.db?mode=ro".into(), ..Opening::default() }, Ok(Inspection { connections: vec![], upgrade: None, replaced: None }));
+        assert_eq!((app.created, app.opened_file), (vec!["myapp.db?mode=ro".to_owned()], false));
+    }
+
+    #[test]
+    fn settings_that_differ_are_named() {
+        let stand_in = StandIn::new(&File { name: "app.db".into(), ..File::default() }).unwrap();
+        let first = settings(&[("journal_mode", "WAL".into()), ("busy_timeout", Value::Text("5000".into()))]);
+        let other = settings(&[("journal_mode", "WAL".into())]);
+        let opened = Inspection { connections: vec![first, other.clone()], replaced: Some(other), upgrade: Some(Upgrade::Fails) };
+        let app = stand_in.facts(&Opening { dsn: "app.db".into(), ..Opening::default() }, Ok(opened));
+        assert_eq!((app.differing, app.lost), (vec!["busy_timeout".to_owned()], vec!["busy_timeout".to_owned()]));
+        assert_eq!(app.settings["busy_timeout"], Value::Integer(5000));
+        assert_eq!(app.settings["journal_mode"], Value::Text("wal".into()));
+        assert_eq!((app.opened_file, app.upgrade), (true, Some(Upgrade::Fails)));
+    }
+}
