@@ -44,5 +44,5 @@ fn opening(request: &Inspect) -> (Database, &'static Connection) {
 
 fn inspection(connections: Vec<Settings>) -> Inspection {
     let named = |settings| ConnectionSettings { database: 0, label: "connection".into(), settings };
-    Inspection { connections: connections.into_iter().map(named).collect() }
+    Inspection { connections: connections.into_iter().map(named).collect(), upgrade: None, replaced: None }
 }
