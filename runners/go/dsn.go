@@ -127,7 +127,8 @@ func begin(session Session) (func() error, error) {
 // isCode returns whether an error has one of these primary codes of SQLite.
 func isCode(err error, names ...string) bool {
 	code, is := codeOf(err)
-	return is && slices.ContainsFunc(names, func(name string) bool { return code == name || strings.HasPrefix(code, name+"_") })
+	has := func(name string) bool { return code == name || strings.HasPrefix(code, name+"_") }
+	return is && slices.ContainsFunc(names, has)
 }
 
 func isLocked(err error) bool { return err != nil && isCode(err, "SQLITE_BUSY", "SQLITE_LOCKED") }

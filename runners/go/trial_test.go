@@ -396,6 +396,20 @@ func TestDSNHasTheEffectOfTheDriver(t *testing.T) {
 	}
 }
 
+// A setting that the application sends once, and not in the name, is lost with the connection.
+func TestAReplacedConnectionHasTheSettingsOfTheName(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "plain.db") + "?_pragma=busy_timeout(77)"
+	request := fmt.Sprintf(`{"protocol": %d, "driver": "modernc", "connections": 2, "dsn": %q, "read_back": ["busy_timeout"],
+		"settings": [{"name": "busy_timeout", "sql": "PRAGMA busy_timeout = 99"}]}`, Version, name)
+	answer, err := inspect(strings.NewReader(strings.ReplaceAll(request, "\n", "") + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(answer.Connections[1].Settings, answer.Replaced.Settings); got != "map[busy_timeout:99] map[busy_timeout:77]" {
+		t.Error(got)
+	}
+}
+
 func TestDSNIsRefusedWhereItMeansNothing(t *testing.T) {
 	for driver, want := range map[string]string{"noop": "`dsn`", "goqite": "`dsn`", "postgres": "`dsn`", "mattn": "no options"} {
 		request := fmt.Sprintf(`{"protocol": %d, "driver": %q, "connections": 2, "options": {"_fk": 1}, "dsn": "x"}`, Version, driver)
