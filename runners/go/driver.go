@@ -20,6 +20,9 @@ type Driver struct {
 	Code func(error) (string, bool)
 	// Dialect is the SQL dialect of a server; empty for SQLite.
 	Dialect string
+	// OpenDSN opens a database by a complete data source name as an application does, with room for this many connections
+	// at the same time. The options are arguments of the driver's constructor. nil if the driver has no such name.
+	OpenDSN func(dsn string, options map[string]any, connections int) (Client, error)
 	// Pool creates the driver's own kind of pool; nil if the driver has none whose connections keep their prepared
 	// statements.
 	Pool func(database *Database, connection *Connection, size int) (Pool, error)

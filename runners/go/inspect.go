@@ -25,6 +25,9 @@ func inspect(input io.Reader) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
+	if request.DSN != nil {
+		return inspectDSN(driver, request)
+	}
 	database := &Database{Kind: "file", Path: request.Database}
 	if err := driver.fits(database); err != nil {
 		return nil, err

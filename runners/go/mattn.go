@@ -14,6 +14,7 @@ var mattn = Driver{
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		return openSQL(&sqlite3.SQLiteDriver{}, mattnKeys, database, connection)
 	},
+	OpenDSN: byName("sqlite3"),
 	Code: func(err error) (string, bool) {
 		var said sqlite3.Error
 		if errors.As(err, &said) {

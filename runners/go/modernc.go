@@ -15,6 +15,7 @@ var modernc = Driver{
 	Open: func(database *Database, connection *Connection) (Client, error) {
 		return openSQL(&sqlite.Driver{}, moderncKeys, database, patientFromTheStart(connection))
 	},
+	OpenDSN: byName("sqlite"),
 	Code: func(err error) (string, bool) {
 		var said *sqlite.Error
 		if errors.As(err, &said) {

@@ -26,6 +26,7 @@ var ncruces = Driver{
 		}
 		return openSQL(&driver.SQLite{}, "_pragma _timefmt _txlock", database, connection)
 	},
+	OpenDSN: byName("ncruces"), // its own name is that of mattn
 	Code: func(err error) (string, bool) {
 		var said sqlite3.ExtendedErrorCode
 		if errors.As(err, &said) {

@@ -30,6 +30,13 @@ var ncrucesDirect = Driver{
 		}
 		return &rawClient{open: open, settings: connection.Settings}, refuseUnknown(connection.Options, "_pragma "+uriKeys)
 	},
+	OpenDSN: func(dsn string, options map[string]any, _ int) (Client, error) {
+		open := func() (rawConn, error) {
+			conn, err := sqlite3.Open(dsn)
+			return directConn{conn}, err
+		}
+		return &rawClient{open: open}, refuseUnknown(options, "")
+	},
 	Code: ncruces.Code,
 }
 

@@ -160,10 +160,14 @@ type Inspect struct {
 	Options     map[string]any `json:"options"`
 	Settings    []Setting      `json:"settings"`
 	ReadBack    []string       `json:"read_back"`
+	// DSN is the complete data source name in the driver's own syntax; nil to compose it from Database and Options.
+	DSN *string `json:"dsn,omitempty"`
 }
 
 type Inspection struct {
 	Connections []ConnectionSettings `json:"connections"`
+	Upgrade     string               `json:"upgrade,omitempty"`  // empty if it was not tried
+	Replaced    *ConnectionSettings  `json:"replaced,omitempty"` // nil without a pool of database/sql
 }
 
 type ConnectionSettings struct {

@@ -20,6 +20,17 @@ func openSQL(d driver.Driver, keys string, database *Database, connection *Conne
 	return sqlClient{sql.OpenDB(c)}, nil
 }
 
+// byName implements Driver.OpenDSN by the name under which the driver is registered.
+func byName(name string) func(string, map[string]any, int) (Client, error) {
+	return func(dsn string, options map[string]any, _ int) (Client, error) {
+		if len(options) > 0 {
+			return nil, errors.New("database/sql has no options: they are keys of the data source name")
+		}
+		db, err := sql.Open(name, dsn)
+		return sqlClient{db}, err
+	}
+}
+
 func (s sqlClient) Session() (Session, error) {
 	conn, err := s.db.Conn(background)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -332,6 +333,90 @@ func TestAsItComes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// inspected returns the answer to inspect with this data source name.
+func inspected(t *testing.T, driver, dsn string, options map[string]any) Inspection {
+	t.Helper()
+	request, err := json.Marshal(Inspect{Protocol: Version, Driver: driver, Connections: 2, Options: options,
+		Settings: []Setting{}, ReadBack: []string{"busy_timeout", "foreign_keys"}, DSN: &dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := runner("inspect")
+	cmd.Stdin = bytes.NewReader(request)
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer Inspection
+	if err := json.Unmarshal(text, &answer); err != nil || len(answer.Connections) != 2 {
+		t.Fatal(string(text), err)
+	}
+	return answer
+}
+
+// A key of another driver is ignored without an error, as in an application.
+func TestDSNHasTheEffectOfTheDriver(t *testing.T) {
+	for _, c := range []struct{ driver, dsn, settings, upgrade string }{
+		{"mattn", "FILE", "busy_timeout:5000 foreign_keys:0", "fails"},
+		{"mattn", "file:FILE?_busy_timeout=77&_fk=1&_txlock=immediate", "busy_timeout:77 foreign_keys:1", "immediate"},
+		{"mattn", "file:FILE?_pragma=busy_timeout(77)&_journal_mode=wal", "busy_timeout:5000 foreign_keys:0", "fails"},
+		{"mattn", "file:FILE?cache=shared", "busy_timeout:5000 foreign_keys:0", "fails"},
+		{"mattn", "file:FILE?mode=ro", "busy_timeout:5000 foreign_keys:0", ""},
+		{"mattn", "file::memory:?cache=shared", "busy_timeout:5000 foreign_keys:0", ""},
+		{"mattn", ":memory:", "busy_timeout:5000 foreign_keys:0", ""},
+		{"modernc", "FILE", "busy_timeout:0 foreign_keys:0", "fails"},
+		{"modernc", "file:FILE?_pragma=busy_timeout(77)&_pragma=foreign_keys(1)&_txlock=immediate", "busy_timeout:77 foreign_keys:1", "immediate"},
+		{"modernc", "FILE?_pragma=journal_mode(wal)", "busy_timeout:0 foreign_keys:0", "fails"},
+		{"modernc", "file:FILE?_cache_size=77", "busy_timeout:0 foreign_keys:0", "fails"},
+		{"ncruces", "file:FILE?_pragma=busy_timeout(77)&_pragma=journal_mode(wal)", "busy_timeout:77 foreign_keys:1", "fails"},
+		{"ncruces", "file:FILE?_txlock=immediate&_busy_timeout=77", "busy_timeout:60000 foreign_keys:1", "immediate"},
+		{"ncruces-direct", "file:FILE?_pragma=busy_timeout(77)", "busy_timeout:77 foreign_keys:1", "fails"},
+		{"ncruces-direct", "file:FILE?_busy_timeout=77", "busy_timeout:0 foreign_keys:1", "fails"},
+		{"zombiezen", "file:FILE?_busy_timeout=77", "busy_timeout:0 foreign_keys:0", "fails"},
+	} {
+		t.Run(c.driver+" "+c.dsn, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "plain.db")
+			query(t, path, table)
+			answer := inspected(t, c.driver, strings.Replace(c.dsn, "FILE", path, 1), map[string]any{})
+			for _, connection := range answer.Connections {
+				if got := fmt.Sprint(connection.Settings); got != "map["+c.settings+"]" {
+					t.Errorf("settings: %s", got)
+				}
+			}
+			if answer.Upgrade != c.upgrade {
+				t.Errorf("upgrade: %q", answer.Upgrade)
+			}
+			pooled := !slices.Contains([]string{"ncruces-direct", "zombiezen"}, c.driver)
+			if answer.Replaced == nil == pooled || pooled && fmt.Sprint(answer.Replaced.Settings) != "map["+c.settings+"]" {
+				t.Errorf("replaced: %v", answer.Replaced)
+			}
+		})
+	}
+}
+
+// A setting that the application sends once, and not in the name, is lost with the connection.
+func TestAReplacedConnectionHasTheSettingsOfTheName(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "plain.db") + "?_pragma=busy_timeout(77)"
+	request := fmt.Sprintf(`{"protocol": %d, "driver": "modernc", "connections": 2, "dsn": %q, "read_back": ["busy_timeout"],
+		"settings": [{"name": "busy_timeout", "sql": "PRAGMA busy_timeout = 99"}]}`, Version, name)
+	answer, err := inspect(strings.NewReader(strings.ReplaceAll(request, "\n", "") + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(answer.Connections[1].Settings, answer.Replaced.Settings); got != "map[busy_timeout:99] map[busy_timeout:77]" {
+		t.Error(got)
+	}
+}
+
+func TestDSNIsRefusedWhereItMeansNothing(t *testing.T) {
+	for driver, want := range map[string]string{"noop": "`dsn`", "goqite": "`dsn`", "postgres": "`dsn`", "mattn": "no options"} {
+		request := fmt.Sprintf(`{"protocol": %d, "driver": %q, "connections": 2, "options": {"_fk": 1}, "dsn": "x"}`, Version, driver)
+		if _, err := inspect(strings.NewReader(request)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", driver, err)
+		}
+	}
 }
 
 // lock holds the write lock until it is closed.

@@ -33,6 +33,15 @@ var zombiezen = Driver{
 		pool, err := sqlitex.NewPool(zombiePath(database), options)
 		return &zombiePool{pool, map[*sqlite.Conn]*zombieLease{}}, said(err)
 	},
+	OpenDSN: func(dsn string, options map[string]any, connections int) (Client, error) {
+		// Settings with a journal mode would remove a default flag.
+		flags, err := openFlags(&Connection{Options: options})
+		if err != nil {
+			return nil, err
+		}
+		pool, err := sqlitex.NewPool(dsn, sqlitex.PoolOptions{Flags: flags, PoolSize: connections})
+		return &zombieClient{pool: &zombiePool{pool, map[*sqlite.Conn]*zombieLease{}}}, said(err)
+	},
 	Code: func(err error) (string, bool) {
 		var e zombieError
 		return codeName(int(sqlite.ErrCode(err))), errors.As(err, &e)
@@ -113,6 +122,29 @@ func (p *zombiePool) Take() (Lease, error) {
 func (p *zombiePool) Close() error      { return said(p.pool.Close()) }
 func (l *zombieLease) Session() Session { return l.session }
 func (l *zombieLease) Give()            { l.pool.Put(l.conn) }
+
+// zombieClient takes its connections from sqlitex.Pool.
+type zombieClient struct {
+	pool  *zombiePool
+	taken []Lease
+}
+
+func (c *zombieClient) Session() (Session, error) {
+	lease, err := c.pool.Take()
+	if err != nil {
+		return nil, err
+	}
+	c.taken = append(c.taken, lease)
+	return lease.Session(), nil
+}
+
+// Close gives all connections back first, because the pool waits for them.
+func (c *zombieClient) Close() error {
+	for _, lease := range c.taken {
+		lease.Give()
+	}
+	return c.pool.Close()
+}
 
 type zombieConn struct{ *sqlite.Conn }
 

@@ -256,10 +256,22 @@ pub(crate) enum Ended {
     TooLate,
 }
 
-/// Runs a command for at most `limit` in a separate process group, and kills the group afterwards.
-pub(crate) fn output(mut command: Command, limit: Duration, stop: Option<&AtomicBool>) -> std::io::Result<Ended> {
+/// Runs a command with this standard input for at most `limit` in a separate process group, and kills the group
+/// afterwards.
+pub(crate) fn output(
+    mut command: Command,
+    input: Vec<u8>,
+    limit: Duration,
+    stop: Option<&AtomicBool>,
+) -> std::io::Result<Ended> {
     let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        std::thread::spawn(move || {
+            // A process that does not read its input shows that by its answer.
+            let _written = stdin.write_all(&input);
+        });
+    }
     let [stdout, stderr] = [child.stdout.take().map(read_all), child.stderr.take().map(read_all)];
     let mut child = MeasuredChild::new(child);
     let begun = Instant::now();
@@ -336,7 +348,7 @@ mod tests {
     fn a_question_that_is_not_answered_in_time_is_given_up() {
         let mut command = Command::new("sleep");
         command.arg("30");
-        let ended = output(command, Duration::from_millis(200), None).expect("started");
+        let ended = output(command, Vec::new(), Duration::from_millis(200), None).expect("started");
         assert!(matches!(ended, Ended::TooLate), "{ended:?}");
     }
 

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use litelab_protocol::{Description, Dialect, DriverDescription};
+use litelab_protocol::{Description, Dialect, DriverDescription, Inspect, Inspection};
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use crate::compile::operations;
@@ -20,8 +21,8 @@ pub const NOOP: &str = "noop";
 
 /// File that holds the hash of a runner's build inputs.
 const STAMP: &str = ".built";
-/// Time limit of `describe`: an interpreter on a slow disk takes several seconds.
-const DESCRIBE: Duration = Duration::from_secs(60);
+/// Time limit of `describe` and `inspect`: an interpreter on a slow disk takes several seconds.
+const ANSWER: Duration = Duration::from_secs(60);
 
 /// A runner: a folder with a manifest, or a part of the litelab program.
 #[derive(Clone, Debug)]
@@ -331,39 +332,65 @@ impl Runner {
     /// # Errors
     /// Those of [`Runner::describe`], and [`EngineError::Interrupted`].
     pub fn look_until(&self, stop: Option<&AtomicBool>) -> Result<(Description, Vec<Absent>), EngineError> {
-        let name = &self.manifest.name;
-        let failed = |what: String| EngineError::Failed(format!("runner `{name}`: {what}"));
-        if !self.is_built() {
-            let missing = self.missing().first().map(|need| format!("it needs `{}`: {}", need.tool, need.remedy));
-            let remedy = missing.unwrap_or_else(|| format!("it is not built: run `litelab runners build {name}`"));
-            return Err(failed(remedy));
-        }
-        let output = process::output(self.command("describe"), DESCRIBE, stop)
-            .map_err(|e| failed(format!("it cannot be started ({e}): run `litelab runners build {name}`")))?;
-        let output = match output {
-            Ended::ByItself(output) => output,
-            Ended::Stopped => return Err(EngineError::Interrupted),
-            Ended::TooLate => {
-                let seconds = DESCRIBE.as_secs();
-                return Err(failed(format!("describe did not end within {seconds} s: build it anew, or correct it")));
-            }
-        };
-        if !output.status.success() {
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            return Err(failed(format!("describe failed ({}): {}", output.status, stderr.trim())));
-        }
-        let description: Description = serde_json::from_slice(&output.stdout)
-            .map_err(|e| failed(format!("its answer to describe does not follow the protocol: {e}")))?;
+        let (description, stderr): (Description, String) = self.ask("describe", Vec::new(), stop)?;
         if description.protocol != litelab_protocol::VERSION {
-            return Err(failed(format!(
+            return Err(self.failed(&format!(
                 "it speaks protocol {}, this is protocol {}: build it anew",
                 description.protocol,
                 litelab_protocol::VERSION
             )));
         }
-        self.manifest.check_dialects(&description).map_err(failed)?;
-        let absent = self.manifest.absent(&description, &String::from_utf8_lossy(&output.stderr));
+        self.manifest.check_dialects(&description).map_err(|e| self.failed(&e))?;
+        let absent = self.manifest.absent(&description, &stderr);
         Ok((description, absent))
+    }
+
+    /// Opens connections through a driver and reads their settings.
+    ///
+    /// # Errors
+    /// If the runner cannot be started, exceeds the time limit, or cannot open the connections; with its standard error.
+    pub fn inspect(&self, request: &Inspect) -> Result<Inspection, EngineError> {
+        let mut line = serde_json::to_vec(request).map_err(|e| self.failed(&e.to_string()))?;
+        line.push(b'\n');
+        Ok(self.ask("inspect", line, None)?.0)
+    }
+
+    /// The answer to a verb, and standard error.
+    fn ask<A: DeserializeOwned>(
+        &self,
+        verb: &str,
+        input: Vec<u8>,
+        stop: Option<&AtomicBool>,
+    ) -> Result<(A, String), EngineError> {
+        let name = &self.manifest.name;
+        if !self.is_built() {
+            let missing = self.missing().first().map(|need| format!("it needs `{}`: {}", need.tool, need.remedy));
+            let remedy = missing.unwrap_or_else(|| format!("it is not built: run `litelab runners build {name}`"));
+            return Err(self.failed(&remedy));
+        }
+        let output = process::output(self.command(verb), input, ANSWER, stop)
+            .map_err(|e| self.failed(&format!("it cannot be started ({e}): run `litelab runners build {name}`")))?;
+        let output = match output {
+            Ended::ByItself(output) => output,
+            Ended::Stopped => return Err(EngineError::Interrupted),
+            Ended::TooLate => {
+                let seconds = ANSWER.as_secs();
+                return Err(
+                    self.failed(&format!("{verb} did not end within {seconds} s: build it anew, or correct it"))
+                );
+            }
+        };
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            return Err(self.failed(&format!("{verb} failed ({}): {}", output.status, stderr.trim())));
+        }
+        let answer = serde_json::from_slice(&output.stdout)
+            .map_err(|e| self.failed(&format!("its answer to {verb} does not follow the protocol: {e}")))?;
+        Ok((answer, stderr))
+    }
+
+    fn failed(&self, what: &str) -> EngineError {
+        EngineError::Failed(format!("runner `{}`: {what}", self.manifest.name))
     }
 }
 
@@ -425,6 +452,32 @@ fn on_path(tool: &str) -> bool {
 #[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_inspection_is_the_answer_or_the_standard_error_of_the_runner() {
+        let home = tempfile::tempdir().unwrap();
+        let manifest = "name = \"made-up\"\nlanguage = \"c\"\ndrivers = [\"one\"]\ncommand = [\"sh\", \"main.sh\"]\n";
+        let mut runners = Runners::default();
+        runners.add(manifest, home.path().into(), None).unwrap();
+        let script = "read -r line; case $1$line in inspect*the-name*) echo '{\"connections\":[],\"upgrade\":\"fails\"}';;\n\
+                      *) echo unable to open >&2; exit 1;; esac\n";
+        std::fs::write(home.path().join("main.sh"), script).unwrap();
+        let mut request = Inspect {
+            protocol: litelab_protocol::VERSION,
+            driver: "one".into(),
+            database: String::new(),
+            connections: 2,
+            options: BTreeMap::new(),
+            settings: Vec::new(),
+            read_back: Vec::new(),
+            dsn: Some("the-name".into()),
+        };
+        let runner = runners.get("made-up").unwrap();
+        assert_eq!(runner.inspect(&request).unwrap().upgrade, Some(litelab_protocol::Upgrade::Fails));
+        request.dsn = None;
+        let error = runner.inspect(&request).unwrap_err().to_string();
+        assert!(error.contains("`made-up`: inspect failed") && error.contains("unable to open"), "{error}");
+    }
 
     #[test]
     fn a_fingerprint_tells_builds_of_one_version_apart() {

@@ -6,7 +6,7 @@ use litelab_protocol::{DriverDescription, Executor, Inspect, Inspection, Interfa
 
 use crate::fault::Fault;
 use crate::library::{self, GroupCommit, Library};
-use crate::noop::Noop;
+use crate::noop::{NOOP, Noop};
 use crate::session::Open;
 use crate::state::TrialState;
 use crate::{inspect, sharing};
@@ -84,7 +84,7 @@ impl Driver {
 
     /// The driver [`Noop`], which every runner has.
     pub(crate) fn noop() -> Self {
-        Self::new::<Noop>("noop", || Ok(About { version: env!("CARGO_PKG_VERSION").into(), sqlite: None }))
+        Self::new::<Noop>(NOOP, || Ok(About { version: env!("CARGO_PKG_VERSION").into(), sqlite: None }))
     }
 
     /// Adds sharing `group-commit`, which this layer implements.

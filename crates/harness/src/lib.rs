@@ -47,6 +47,7 @@ mod tally;
 pub mod testing;
 mod threads;
 mod transaction;
+mod upgrade;
 mod verb;
 mod work;
 mod worker;

@@ -8,6 +8,9 @@ use litelab_protocol::{Begin, Connection, Database, Prepare, Transaction, Value}
 use crate::fault::Fault;
 use crate::session::{Call, Effect, Open, Session, refuse_options};
 
+/// Name of the driver.
+pub const NOOP: &str = "noop";
+
 /// Returns one row without columns from every statement, so that no transaction ends empty.
 pub struct Noop;
 

@@ -8,6 +8,7 @@ use crate::check;
 use crate::conversation::next_line;
 use crate::driver::{self, Driver};
 use crate::fault::Fault;
+use crate::noop::NOOP;
 use crate::state::TrialState;
 
 /// `describe`: the drivers, and what each can do.
@@ -28,7 +29,12 @@ pub fn inspect(input: &mut dyn BufRead, drivers: &[Driver]) -> Result<Inspection
     let request: Inspect =
         serde_json::from_str(&line).map_err(|e| Fault::Other(format!("not an inspect request: {e}")))?;
     check::protocol(request.protocol)?;
-    (driver::find(drivers, &request.driver)?.inspect)(&request)
+    let driver = driver::find(drivers, &request.driver)?;
+    if request.dsn.is_some() && (driver.interface.is_some() || driver.name == NOOP) {
+        let reason = format!("driver `{}` opens no SQLite database by a data source name (`dsn`)", driver.name);
+        return Err(Fault::Other(reason));
+    }
+    (driver.inspect)(&request)
 }
 
 /// `run`: runs the trial in the first line. If the input ends before `go`, nothing runs and no error is returned.

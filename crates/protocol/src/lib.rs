@@ -29,7 +29,7 @@ pub use dialect::Dialect;
 pub use invocation::{Interface, Invocation};
 pub use message::{
     ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Message, Operation,
-    Ready, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, WorkerResult,
+    Ready, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, Upgrade, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
 pub use trial::{

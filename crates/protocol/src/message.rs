@@ -319,6 +319,11 @@ pub struct Inspect {
     pub settings: Vec<Setting>,
     /// Names of the settings to report.
     pub read_back: Vec<String>,
+    /// Data source name in the driver's own syntax, complete, with the path of the database. The runner opens it through
+    /// the driver's documented API with `options` as the arguments of the constructor, and adds no prefix, flag or
+    /// setting. Default: the runner composes the name from `database` and `options`, as for a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsn: Option<String>,
 }
 
 /// The answer to `inspect`.
@@ -328,4 +333,26 @@ pub struct Inspect {
 pub struct Inspection {
     /// One entry for each connection.
     pub connections: Vec<ConnectionSettings>,
+    /// Result of the trial of an upgrade. Absent without [`Inspect::dsn`], with fewer than two connections, and for a
+    /// database that is read-only or in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<Upgrade>,
+    /// Settings of the connection that a pool opened in place of one that was closed. Absent without [`Inspect::dsn`],
+    /// and for a driver without a pool of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<ConnectionSettings>,
+}
+
+/// Outcome of a transaction, begun in the driver's ordinary way, that first reads and then writes while another
+/// connection writes: <https://sqlite.org/lang_transaction.html#read_transactions_versus_write_transactions>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Upgrade {
+    /// The other connection cannot begin to write meanwhile: the transaction took the write lock when it began.
+    Immediate,
+    /// The later write fails at once with `SQLITE_BUSY` or `SQLITE_BUSY_SNAPSHOT`, whatever the busy timeout.
+    Fails,
+    /// The later write succeeds: the read was not part of the transaction.
+    Succeeds,
 }

@@ -50,4 +50,5 @@ export default {
     // Compiled with SQLITE_OMIT_SHARED_CACHE and without SQLITE_USE_URI.
     sharedMemory: false,
     open: (path, options) => new BetterSqlite3(connect(path, options)),
+    openDsn: (dsn, options) => new BetterSqlite3(new Database(dsn, options)),
 };

@@ -55,6 +55,8 @@ export const FAILED = -2;
  * @property {boolean} sharedMemory Whether `file:NAME?mode=memory&cache=shared` opens one database for
  *   several connections.
  * @property {(path: string, options: object) => Session | Promise<Session>} open
+ * @property {(dsn: string, options: object) => Session | Promise<Session>} [openDsn] Opens by a complete data source
+ *   name as an application does, with the arguments of the constructor, and adds nothing.
  */
 
 const MODULES = {

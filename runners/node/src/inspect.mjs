@@ -2,12 +2,14 @@
 
 import { open, readBack } from './connect.mjs';
 import { VERSION } from './describe.mjs';
+import { inspectDsn } from './dsn.mjs';
 import { Fault, load } from './driver.mjs';
 
 /** Opens all connections at the same time, as in the application. */
 export async function inspect(request) {
     if (request.protocol !== VERSION) throw new Fault(`protocol ${request.protocol} is not ${VERSION}`);
     const driver = await load(request.driver);
+    if (request.dsn !== undefined) return inspectDsn(driver, request);
     const database = { kind: 'file', path: request.database };
     const sessions = [];
     const connections = [];

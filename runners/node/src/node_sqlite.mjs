@@ -10,6 +10,8 @@ class NodeSqlite extends Blocking {
     }
 }
 
+const open = (path, options) => new NodeSqlite(new DatabaseSync(path, options));
+
 /** @type {import('./driver.mjs').Driver} */
 export default {
     version: process.versions.node,
@@ -17,5 +19,6 @@ export default {
     options: ['readOnly', 'enableForeignKeyConstraints', 'enableDoubleQuotedStringLiterals', 'timeout'],
     integers: 'bigint',
     sharedMemory: true,
-    open: (path, options) => new NodeSqlite(new DatabaseSync(path, options)),
+    open,
+    openDsn: open,
 };

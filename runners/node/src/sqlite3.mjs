@@ -240,6 +240,16 @@ class Sqlite3 {
     }
 }
 
+/** Opens with the arguments of the constructor other than the callback, and the option that `configure` sets. */
+const open = (args, options) =>
+    new Promise((resolve, reject) => {
+        const db = new library.Database(...args, (error) => {
+            if (error) return reject(fault(error));
+            if ('busyTimeout' in options) db.configure('busyTimeout', options.busyTimeout);
+            resolve(new Sqlite3(db));
+        });
+    });
+
 /** @type {import('./driver.mjs').Driver} */
 export default {
     version: require('sqlite3/package.json').version,
@@ -247,12 +257,10 @@ export default {
     options: ['busyTimeout'],
     integers: 'number',
     sharedMemory: true,
-    open: (path, options) =>
-        new Promise((resolve, reject) => {
-            const db = new library.Database(path, FLAGS, (error) => {
-                if (error) return reject(fault(error));
-                if ('busyTimeout' in options) db.configure('busyTimeout', options.busyTimeout);
-                resolve(new Sqlite3(db));
-            });
-        }),
+    open: (path, options) => open([path, FLAGS], options),
+    openDsn: (dsn, options) => {
+        const unknown = Object.keys(options).find((name) => !['mode', 'busyTimeout'].includes(name));
+        if (unknown !== undefined) throw new Fault(`option \`${unknown}\`: this driver has mode, busyTimeout`);
+        return open('mode' in options ? [dsn, options.mode] : [dsn], options);
+    },
 };

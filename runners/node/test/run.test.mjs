@@ -315,3 +315,59 @@ test('it inspects as an application would open', async (t) => {
         assert.deepEqual(last.connections, Array(2).fill(found));
     }
 });
+
+/** Inspects a new database by a data source name. Returns the busy timeout and the outcome of the upgrade. */
+async function byDsn(t, driver, dsn, options, wal) {
+    const path = database(t, wal ? 'PRAGMA journal_mode = WAL; CREATE TABLE t(a)' : 'CREATE TABLE t(a)');
+    const request = {
+        protocol: 3,
+        driver,
+        database: path,
+        connections: 3,
+        options,
+        settings: [],
+        read_back: ['busy_timeout'],
+        dsn: dsn.replace('FILE', path),
+    };
+    const { last, errors } = await converse('inspect', request);
+    if (last === undefined) return errors;
+    assert.equal(last.connections.length, 3);
+    assert.deepEqual(rows(path, "SELECT name FROM sqlite_schema WHERE name LIKE 'litelab%'"), []);
+    return [...new Set(last.connections.map(({ settings }) => settings.busy_timeout)), last.upgrade];
+}
+
+test('a data source name has the effect of the driver', async (t) => {
+    const URI = 0x40 | 0x2 | 0x4;
+    for (const wal of [false, true]) {
+        for (const [driver, dsn, options, ...found] of [
+            ['better-sqlite3', 'FILE', { timeout: 77 }, 77, 'fails'],
+            // An unknown option is ignored without an error.
+            ['better-sqlite3', 'FILE', { busyTimeout: 77 }, 5000, 'fails'],
+            ['better-sqlite3', 'FILE', { readonly: true }, 5000, undefined],
+            ['better-sqlite3', ':memory:', {}, 5000, undefined],
+            ['node:sqlite', 'FILE', { timeout: 77 }, 77, 'fails'],
+            ['node:sqlite', 'file:FILE?busy_timeout=77', {}, 0, 'fails'],
+            ['node:sqlite', 'file:memory?mode=memory&cache=shared', {}, 0, undefined],
+            ...(databases.includes('sqlite3')
+                ? [
+                      ['sqlite3', 'FILE', {}, 1000, 'fails'],
+                      ['sqlite3', 'file:FILE?busy_timeout=77', { mode: URI }, 1000, 'fails'],
+                      ['sqlite3', 'FILE', { mode: 0x1 }, 1000, undefined],
+                  ]
+                : []),
+        ]) {
+            assert.deepEqual(await byDsn(t, driver, dsn, options, wal), found, `${driver} ${dsn} ${wal}`);
+        }
+    }
+});
+
+test('what a constructor refuses is its own error', async (t) => {
+    for (const [driver, options, said] of [
+        ['better-sqlite3', { timeout: 'long' }, /Expected the "timeout" option to be a positive integer/],
+        ['node:sqlite', { timeout: 'long' }, /"options.timeout" argument must be an integer/],
+        ['plainjob', {}, /`plainjob` opens no SQLite database by a data source name/],
+        ['noop', {}, /`noop` opens no SQLite database by a data source name/],
+    ]) {
+        assert.match(await byDsn(t, driver, 'FILE', options, false), said);
+    }
+});

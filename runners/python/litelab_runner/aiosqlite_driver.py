@@ -38,13 +38,22 @@ class Aiosqlite(SqlSession):
         self.compiles_each = prepare == "each"
         self.attempts = {}
 
+        self._open(path, options)
+        connect.apply(self, connection["settings"])
+
+    @classmethod
+    def by_dsn(cls, dsn: str, options: dict) -> "Aiosqlite":
+        session = cls.__new__(cls)
+        session._open(dsn, options)
+        return session
+
+    def _open(self, path: str, options: dict) -> None:
         async def opened() -> aiosqlite.Connection:
             # Created on the loop, whose thread is a daemon: so the connection's thread is a daemon too and does not
             # keep the process alive.
             return await aiosqlite.connect(path, **options)
 
         self.connection = self._wait(opened())
-        connect.apply(self, connection["settings"])
 
     def _wait(self, coroutine: Coroutine) -> Any:
         return program().wait(coroutine)
@@ -179,6 +188,9 @@ class Aiosqlite(SqlSession):
     async def rollback(self) -> None:
         if self.connection.in_transaction:
             await self.connection.rollback()
+
+    def abandon(self) -> None:
+        self._wait(self.connection.rollback())
 
     def close(self) -> None:
         self._wait(self.connection.close())

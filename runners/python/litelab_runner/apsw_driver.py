@@ -27,6 +27,16 @@ class Apsw(SqlSession):
             options["statementcachesize"] = 0
         self.set_up(apsw.Connection(path, **options), prepare, connection["settings"])
 
+    @classmethod
+    def by_dsn(cls, dsn: str, options: dict) -> "Apsw":
+        session = cls.__new__(cls)
+        session.set_up(apsw.Connection(dsn, **options), "once", [])
+        return session
+
+    def begin(self) -> None:
+        # What `with connection:` does. The connection is closed before the block would end.
+        self.connection.__enter__()
+
     def changing(self, sql: str) -> One:
         run, total, changes = self.run, self.connection.total_changes, self.connection.changes
 

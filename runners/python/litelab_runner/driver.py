@@ -81,6 +81,22 @@ class Session:
         """Opens a connection and applies the settings. `statements` is the number of statements to keep prepared."""
         raise NotImplementedError
 
+    @classmethod
+    def by_dsn(cls, _dsn: str, _options: dict) -> "Session":
+        """Opens a connection by a complete data source name, with the arguments of the driver's constructor.
+
+        Nothing is added, so that the connection is that of an application. Such a session runs scripts, settings, and
+        the calls below, and no transactions of a trial.
+        """
+        raise Fault("this driver opens no SQLite database by a data source name (`dsn`)")
+
+    def begin(self) -> None:
+        """Begins a transaction as an application does, of which some drivers need no call."""
+
+    def abandon(self) -> None:
+        """Rolls back as an application does. A driver without autocommit begins the next transaction at once."""
+        self.rollback()
+
     def script(self, statements: list[str]) -> None:
         """Runs each statement to completion."""
         raise NotImplementedError

@@ -1,6 +1,6 @@
 """The verb `inspect`: opens connections as an application would and reports the settings in effect."""
 
-from . import PROTOCOL
+from . import PROTOCOL, dsn
 from .driver import Fault, find
 
 
@@ -13,6 +13,8 @@ def inspect(request: dict | None) -> dict:
     driver = find(request["driver"])
     if driver.dialect != "sqlite":
         raise Fault(f"driver `{request['driver']}` opens a server of {driver.dialect}, and no file to be inspected")
+    if request.get("dsn") is not None:
+        return dsn.inspect(driver, request)
     database = {"kind": "file", "path": request["database"]}
     sessions = []
     connections = []

@@ -34,6 +34,15 @@ class Sqlite3(SqlSession):
         opened = sqlite3.connect(path, check_same_thread=False, **options)
         self.set_up(opened, prepare, connection["settings"])
 
+    @classmethod
+    def by_dsn(cls, dsn: str, options: dict) -> "Sqlite3":
+        session = cls.__new__(cls)
+        session.set_up(sqlite3.connect(dsn, **options), "once", [])
+        return session
+
+    def abandon(self) -> None:
+        self.connection.rollback()
+
     def changing(self, sql: str) -> One:
         run, cursor, connection = self.run, self.cursor, self.connection
 

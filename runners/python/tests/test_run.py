@@ -6,6 +6,7 @@ import tempfile
 import time
 import unittest
 
+import apsw
 from hdrh.histogram import HdrHistogram
 
 from . import runs
@@ -482,3 +483,57 @@ class Protocol(Runs):
             self.assertEqual(other, one)
         request["driver"], request["options"] = "sqlite3", {"timeout": 1.5}
         self.assertEqual(self.verb("inspect", request)["connections"][0]["settings"]["busy_timeout"], 1500)
+
+    def by_dsn(self, driver: str, dsn: str, options: dict, wal: bool = False) -> tuple:
+        """Inspects a new database by a data source name. Returns the busy timeout and the outcome of the upgrade."""
+        path = str(self.made())
+        if wal:
+            query(path, "PRAGMA journal_mode = WAL")
+        request = {
+            "protocol": 3, "driver": driver, "database": path, "connections": 3, "options": options, "settings": [],
+            "read_back": ["busy_timeout"], "dsn": dsn.replace("FILE", path),
+        }  # fmt: skip
+        answer = self.verb("inspect", request)
+        [timeout] = {connection["settings"]["busy_timeout"] for connection in answer["connections"]}
+        self.assertEqual(len(answer["connections"]), 3)
+        self.assertEqual(query(path, "SELECT name FROM sqlite_schema WHERE name LIKE 'litelab%'"), [])
+        return timeout, answer.get("upgrade")
+
+    def test_a_data_source_name_has_the_effect_of_the_driver(self):
+        uri = apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_READWRITE
+        read_only = apsw.SQLITE_OPEN_READONLY
+        for wal in (False, True):
+            for driver, dsn, options, *found in [
+                # A read in the module's own way is in no transaction, and a key of SQLite's that does not exist is
+                # ignored without an error.
+                ("sqlite3", "FILE", {}, 5000, "succeeds"),
+                ("sqlite3", "FILE", {"timeout": 0.5, "isolation_level": "IMMEDIATE"}, 500, "succeeds"),
+                ("sqlite3", "file:FILE?busy_timeout=77", {"uri": True}, 5000, "succeeds"),
+                ("sqlite3", "file:FILE?mode=ro", {"uri": True}, 5000, None),
+                ("sqlite3", ":memory:", {}, 5000, None),
+                ("aiosqlite", "FILE", {"timeout": 0.5}, 500, "succeeds"),
+                ("aiosqlite", "file:FILE?busy_timeout=77", {"uri": True}, 5000, "succeeds"),
+                ("apsw", "FILE", {}, 0, "fails"),
+                ("apsw", "file:FILE?busy_timeout=77", {"flags": uri}, 0, "fails"),
+                ("apsw", "FILE", {"flags": read_only}, 0, None),
+            ]:
+                with self.subTest(driver=driver, dsn=dsn, options=options, wal=wal):
+                    self.assertEqual(self.by_dsn(driver, dsn, options, wal), tuple(found))
+
+    @unittest.skipUnless(hasattr(sqlite3.Connection, "autocommit"), "`autocommit` is new in Python 3.12")
+    def test_without_autocommit_the_read_is_part_of_the_transaction(self):
+        for driver in ("sqlite3", "aiosqlite"):
+            for wal in (False, True):
+                self.assertEqual(self.by_dsn(driver, "FILE", {"autocommit": False}, wal), (5000, "fails"))
+
+    def test_what_a_constructor_refuses_is_its_own_error(self):
+        refused = {"sqlite3": "'turbo'", "apsw": "'turbo'", "noop": "`dsn`", "huey": "`dsn`", "psycopg": "no file"}
+        for driver, said in refused.items():
+            request = {
+                "protocol": 3, "driver": driver, "database": "x", "connections": 2, "options": {"turbo": 1},
+                "settings": [], "read_back": [], "dsn": ":memory:",
+            }  # fmt: skip
+            with runs.start("inspect") as process:
+                _, err = process.communicate(json.dumps(request) + "\n", timeout=300)
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(said, err)

@@ -43,6 +43,49 @@ impl Library for Sqlx {
         };
         let fixed = SqlitePoolOptions::new().max_connections(connections).min_connections(connections);
         let pool = fixed.max_lifetime(None).idle_timeout(None).connect_with(options).await.map_err(fault)?;
+        Self::set(pool, settings, connections, setup).await
+    }
+
+    async fn open_dsn(
+        dsn: &str,
+        settings: &Connection,
+        connections: u32,
+        setup: &Setup,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
+        refuse_options(settings, &[])?;
+        let pool = SqlitePoolOptions::new().max_connections(connections).connect(dsn).await.map_err(fault)?;
+        Self::set(pool, settings, connections, setup).await
+    }
+
+    async fn replaced(&self, names: &[String]) -> Result<Option<Settings>, Fault> {
+        self.pool.acquire().await.map_err(fault)?.close().await.map_err(fault)?;
+        // The pool lends its free connections before it opens another.
+        let mut held = Vec::new();
+        for _ in 0..self.pool.options().get_max_connections() {
+            held.push(self.lend().await?);
+        }
+        let Some(newest) = held.last_mut() else { return Ok(None) };
+        newest.settings(names).await.map(Some)
+    }
+
+    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
+        request.run_async(&mut self.lend().await?).await
+    }
+
+    async fn close(self) -> Result<(), Fault> {
+        self.pool.close().await;
+        Ok(())
+    }
+}
+
+impl Sqlx {
+    /// Applies the settings to every connection of the pool, then runs `setup` on each.
+    async fn set(
+        pool: SqlitePool,
+        settings: &Connection,
+        connections: u32,
+        setup: &Setup,
+    ) -> Result<(Self, Vec<Settings>), Fault> {
         let library = Self { pool, checked: Arc::new(CheckedStatements::default()) };
         let settings: Vec<String> = settings.settings.iter().map(|setting| setting.sql.clone()).collect();
         let mut open = Vec::new();
@@ -57,14 +100,5 @@ impl Library for Sqlx {
         }
         drop(open);
         Ok((library, answers))
-    }
-
-    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
-        request.run_async(&mut self.lend().await?).await
-    }
-
-    async fn close(self) -> Result<(), Fault> {
-        self.pool.close().await;
-        Ok(())
     }
 }

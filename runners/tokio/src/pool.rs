@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deadpool_sqlite::{Config, InteractError, Object, Pool, PoolConfig, PoolError, Runtime};
 use litelab_harness::rusqlite::{Cached, CheckedStatements, connect, fault};
-use litelab_harness::{Fault, Library, Reply, Request, Setup, refuse_options};
+use litelab_harness::{Fault, Library, Reply, Request, Session as _, Setup, refuse_options};
 use litelab_protocol::{Connection as Settings, Database};
 
 /// A pool of the library. Before it lends a connection it runs a query on it, in a separate job.
@@ -63,6 +63,19 @@ impl Library for Deadpool {
         }
         drop(held);
         Ok((Self { pool, connections, checked }, answers))
+    }
+
+    async fn replaced(&self, names: &[String]) -> Result<Option<litelab_harness::Settings>, Fault> {
+        // A connection taken out of the pool is closed when it is dropped.
+        drop(Object::take(self.pool.get().await.map_err(not_lent)?));
+        // The pool lends its free connections before it opens another.
+        let mut held = Vec::new();
+        for _ in 0..self.connections {
+            held.push(self.pool.get().await.map_err(not_lent)?);
+        }
+        let Some(newest) = held.pop() else { return Ok(None) };
+        let names = names.to_owned();
+        ask(&newest, &self.checked, move |session: &mut Cached<'_>| session.settings(&names)).await.map(Some)
     }
 
     async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {

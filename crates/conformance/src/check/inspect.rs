@@ -24,6 +24,7 @@ pub fn inspect(subject: &Subject<'_>) -> Found {
         options: BTreeMap::new(),
         settings: PROFILE.iter().map(|(n, v)| pragma(n, v)).collect(),
         read_back: PROFILE.iter().map(|(n, _)| (*n).to_owned()).collect(),
+        dsn: None,
     };
     let text = serde_json::to_string(&request)?;
     let mut child = subject

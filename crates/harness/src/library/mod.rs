@@ -18,6 +18,7 @@ use crate::runtime::broken;
 use crate::session::Settings;
 
 pub use dedicated::DedicatedThreads;
+pub(crate) use request::AskedStatement;
 pub use request::{Reply, Request};
 pub use trial::{run, run_group_commit};
 
@@ -37,6 +38,29 @@ pub trait Library: Send + Sync + Sized + 'static {
         connections: u32,
         setup: &Setup,
     ) -> impl Future<Output = Result<(Self, Vec<Settings>), Fault>> + Send;
+
+    /// As [`Library::open`], by a complete data source name, as an application opens it: nothing is added to what the
+    /// library does. Default: the name is a path for [`Library::open`].
+    ///
+    /// # Errors
+    /// As for [`Library::open`].
+    fn open_dsn(
+        dsn: &str,
+        connection: &Connection,
+        connections: u32,
+        setup: &Setup,
+    ) -> impl Future<Output = Result<(Self, Vec<Settings>), Fault>> + Send {
+        async move { Self::open(&Database::File { path: dsn.into() }, connection, connections, setup).await }
+    }
+
+    /// Closes a free connection, and reads the settings of the one that the library opens in its place. Default: `None`,
+    /// for a library that opens none.
+    ///
+    /// # Errors
+    /// A connection that cannot be opened or read.
+    fn replaced(&self, _names: &[String]) -> impl Future<Output = Result<Option<Settings>, Fault>> + Send {
+        async { Ok(None) }
+    }
 
     /// Runs the request on a session of one connection when one is free: by [`Request::run`] if the library lends a
     /// connection to a closure, by [`Request::run_async`] if its calls are awaited.

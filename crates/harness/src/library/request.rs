@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::{mpsc, oneshot};
+
 use crate::connections::{PATIENCE, settings_at_end, settings_at_end_async};
 use crate::fault::Fault;
 use crate::session::{AsyncSession, Session, Settings};
@@ -31,6 +33,21 @@ enum Kind<'a> {
         names: &'static [String],
         barrier: Arc<Barrier>,
     },
+    /// Statements until the other end of the channel is dropped, each with an answer.
+    Statements(mpsc::Receiver<AskedStatement>),
+}
+
+/// A statement to run to its end, and the place of its result.
+pub struct AskedStatement {
+    sql: String,
+    done: oneshot::Sender<Result<(), Fault>>,
+}
+
+impl AskedStatement {
+    pub fn new(sql: &str) -> (Self, oneshot::Receiver<Result<(), Fault>>) {
+        let (done, result) = oneshot::channel();
+        (Self { sql: sql.into(), done }, result)
+    }
 }
 
 /// Result of a [`Request`].
@@ -81,6 +98,10 @@ impl<'a> Request<'a> {
         Self(Kind::Settings { names, barrier })
     }
 
+    pub(crate) fn statements(statements: mpsc::Receiver<AskedStatement>) -> Self {
+        Self(Kind::Statements(statements))
+    }
+
     /// Index of the transaction in the trial, and whether it writes; `None` for a request without a transaction.
     #[must_use]
     pub fn of_transaction(&self) -> Option<(usize, bool)> {
@@ -88,7 +109,7 @@ impl<'a> Request<'a> {
             Kind::Transaction { transactions, .. } => Some((transactions.index(), transactions.writes())),
             Kind::Attempt(transactions, _) => Some((transactions.index(), transactions.writes())),
             Kind::Kept { transaction, writes, .. } => Some((*transaction, *writes)),
-            Kind::Script(_) | Kind::Settings { .. } => None,
+            Kind::Script(_) | Kind::Settings { .. } | Kind::Statements(_) => None,
         }
     }
 
@@ -116,6 +137,13 @@ impl<'a> Request<'a> {
                 }
                 settings_at_end(|| session.settings(names)).map(|settings| Reply(Content::Settings(settings)))
             }
+            Kind::Statements(mut statements) => {
+                while let Some(AskedStatement { sql, done }) = statements.blocking_recv() {
+                    // The trial that asked may have failed.
+                    let _sent = done.send(session.script(&[sql]));
+                }
+                Ok(Reply(Content::Done))
+            }
         }
     }
 
@@ -138,6 +166,13 @@ impl<'a> Request<'a> {
                     missing = barrier.is_missing(begun)?;
                 }
                 settings_at_end_async(session, names).await.map(|settings| Reply(Content::Settings(settings)))
+            }
+            Kind::Statements(mut statements) => {
+                while let Some(AskedStatement { sql, done }) = statements.recv().await {
+                    // The trial that asked may have failed.
+                    let _sent = done.send(session.script(&[sql]).await);
+                }
+                Ok(Reply(Content::Done))
             }
         }
     }

@@ -39,6 +39,7 @@ fn inspect_opens_as_told() {
         options: [("quiet".into(), json!(true))].into(),
         settings: vec![],
         read_back: vec!["x".into()],
+        dsn: None,
     };
     let ask = |request: &Inspect| RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));
     let inspection: Inspection = serde_json::from_slice(&ask(&request).stdout).expect("inspection");

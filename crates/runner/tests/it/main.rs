@@ -3,6 +3,7 @@
 mod common;
 mod conversation;
 mod errors;
+mod inspect;
 mod library;
 mod runtime;
 mod sharing;

@@ -1,0 +1,94 @@
+//! The trial of an upgrade: what becomes of a transaction that first reads and then writes, while another connection
+//! writes.
+
+use litelab_protocol::Upgrade;
+
+use crate::fault::Fault;
+
+/// The two connections of the trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It reads in a transaction, and then writes.
+    Reader,
+    /// It writes meanwhile.
+    Writer,
+}
+
+use Side::{Reader, Writer};
+
+const TABLE: &str = "CREATE TABLE litelab_upgrade(a CHECK (a <> ''))";
+/// Violates the constraint in a database in memory, which has no file.
+const FILE: &str = "INSERT INTO litelab_upgrade SELECT file FROM pragma_database_list WHERE name = 'main'";
+const READ: &str = "SELECT count(*) FROM litelab_upgrade";
+const WRITE: &str = "INSERT INTO litelab_upgrade VALUES (1)";
+const DROP: &str = "DROP TABLE litelab_upgrade";
+
+/// Primary result codes.
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
+const READONLY: i32 = 8;
+const CONSTRAINT: i32 = 19;
+
+/// Tries it, with a function that runs one statement to its end on one of the connections. `None` for a database that is
+/// read-only or in memory.
+///
+/// # Errors
+/// A statement that fails for another reason than the other connection.
+pub async fn run<F>(mut script: F) -> Result<Option<Upgrade>, Fault>
+where
+    F: AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
+{
+    if refused(script(Writer, TABLE).await, &[READONLY])? {
+        return Ok(None);
+    }
+    let tried = match refused(script(Writer, FILE).await, &[CONSTRAINT]) {
+        Ok(true) => Ok(None),
+        Ok(false) => upgrade(&mut script).await.map(Some),
+        Err(fault) => Err(fault),
+    };
+    script(Writer, DROP).await?;
+    tried
+}
+
+async fn upgrade<F>(script: &mut F) -> Result<Upgrade, Fault>
+where
+    F: AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
+{
+    // SQLite calls no busy handler for an upgrade; a write that is none waits for at most a second.
+    script(Reader, "PRAGMA busy_timeout = 1000").await?;
+    script(Writer, "PRAGMA busy_timeout = 0").await?;
+    script(Reader, "BEGIN").await?;
+    let outcome = in_transaction(script).await;
+    script(Reader, "ROLLBACK").await?;
+    outcome
+}
+
+async fn in_transaction<F>(script: &mut F) -> Result<Upgrade, Fault>
+where
+    F: AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
+{
+    script(Reader, READ).await?;
+    if refused(script(Writer, "BEGIN IMMEDIATE").await, &[BUSY, LOCKED])? {
+        return Ok(Upgrade::Immediate);
+    }
+    let committed = match script(Writer, WRITE).await {
+        Ok(()) => script(Writer, "COMMIT").await,
+        refused => refused,
+    };
+    let upgraded = script(Reader, WRITE).await;
+    // With a rollback journal the commit is refused while the other connection reads, and the transaction stays open.
+    if committed.is_err() {
+        script(Writer, "ROLLBACK").await?;
+    }
+    refused(committed, &[BUSY, LOCKED])?;
+    Ok(if refused(upgraded, &[BUSY, LOCKED])? { Upgrade::Fails } else { Upgrade::Succeeds })
+}
+
+/// Whether SQLite refused a statement with one of these primary codes.
+fn refused(done: Result<(), Fault>, codes: &[i32]) -> Result<bool, Fault> {
+    match done {
+        Ok(()) => Ok(false),
+        Err(Fault::Sqlite { code, .. }) if codes.contains(&(code & 0xFF)) => Ok(true),
+        Err(fault) => Err(fault),
+    }
+}
