@@ -283,7 +283,10 @@ mod tests {
         assert_eq!(dsn, format!("file:{}?mode=ro", stand_in.path().display()));
         assert_eq!(stand_in.dsn(":memory:"), ":memory:");
         std::fs::write(stand_in.folder.path().join("myapp.db?mode=ro"), "").unwrap();
-        let app = stand_in.facts(&Opening { dsn: "my.db?mode=ro".into(), ..Opening::default() }, Ok(Inspection { connections: vec![], upgrade: None, replaced: None }));
+        let app = stand_in.facts(
+            &Opening { dsn: "my.db?mode=ro".into(), ..Opening::default() },
+            Ok(Inspection { connections: vec![], upgrade: None, replaced: None }),
+        );
         assert_eq!((app.created, app.opened_file), (vec!["myapp.db?mode=ro".to_owned()], false));
     }
 
@@ -292,7 +295,11 @@ mod tests {
         let stand_in = StandIn::new(&File { name: "app.db".into(), ..File::default() }).unwrap();
         let first = settings(&[("journal_mode", "WAL".into()), ("busy_timeout", Value::Text("5000".into()))]);
         let other = settings(&[("journal_mode", "WAL".into())]);
-        let opened = Inspection { connections: vec![first, other.clone()], replaced: Some(other), upgrade: Some(Upgrade::Fails) };
+        let opened = Inspection {
+            connections: vec![first, other.clone()],
+            replaced: Some(other),
+            upgrade: Some(Upgrade::Fails),
+        };
         let app = stand_in.facts(&Opening { dsn: "app.db".into(), ..Opening::default() }, Ok(opened));
         assert_eq!((app.differing, app.lost), (vec!["busy_timeout".to_owned()], vec!["busy_timeout".to_owned()]));
         assert_eq!(app.settings["busy_timeout"], Value::Integer(5000));

@@ -156,7 +156,8 @@ fn subjects(about: Subject, facts: &Facts) -> Vec<(String, Value, Option<usize>)
 }
 
 /// A size in the unit in which it is readable: `33 MB`.
-fn bytes_in_words(bytes: f64) -> String {
+#[must_use]
+pub fn bytes_in_words(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes;
     let mut unit = 0;

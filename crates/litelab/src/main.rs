@@ -40,6 +40,7 @@ Examples:
   litelab calibrate                       what this machine can show at all
   litelab report                          the same as an HTML page with pictures
   litelab generate sqlite3perf bench.db --rows 10M   a workload's data, without a run
+  litelab doctor app.db                   what is in effect, what is wrong, how to fix it
   litelab pragma app.db                   the settings a database has in effect
 
 Exit codes:
@@ -74,6 +75,8 @@ enum Command {
     Profiles(cmd::library::Args),
     /// List, build and check the drivers and their runners
     Runners(cmd::runners::Args),
+    /// Examine a database, its host, its processes and an application's connections
+    Doctor(Box<cmd::doctor::Args>),
     /// Show the PRAGMA values in effect for a database
     Pragma(cmd::pragma::Args),
     /// Measure the precision of this host: noise, sync times, the cost of the harness
@@ -119,6 +122,7 @@ fn main() -> std::process::ExitCode {
         Command::Workloads(args) => cmd::library::run(Kind::Workload, args),
         Command::Profiles(args) => cmd::library::run(Kind::Profile, args),
         Command::Runners(args) => cmd::runners::run(args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Pragma(args) => cmd::pragma::run(&args),
         Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::SelfCheck(args) => cmd::self_check::run(&args),

@@ -1,0 +1,73 @@
+//! Findings in SARIF 2.1.0 (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>), which code scanning
+//! services read.
+
+use serde_json::{Value, json};
+
+use crate::judge::Finding;
+use crate::rule::{Rule, Severity};
+
+/// A SARIF log with one run. `file` is the path that findings without a file of their own refer to, `statements` the
+/// path of the file of statements.
+#[must_use]
+pub fn log(rules: &[Rule], findings: &[Finding], version: &str, file: &str, statements: Option<&str>) -> Value {
+    let used: Vec<&Rule> = rules.iter().filter(|rule| findings.iter().any(|finding| finding.rule == rule.id)).collect();
+    let descriptions: Vec<Value> = used
+        .iter()
+        .map(|rule| {
+            json!({
+                "id": rule.id,
+                "name": rule.title,
+                "shortDescription": { "text": rule.title },
+                "fullDescription": { "text": rule.because },
+                "helpUri": rule.source,
+                "defaultConfiguration": { "level": level(rule.severity) },
+            })
+        })
+        .collect();
+    let results: Vec<Value> = findings
+        .iter()
+        .map(|finding| {
+            let path = finding.line.and(statements).unwrap_or(file);
+            json!({
+                "ruleId": finding.rule,
+                "ruleIndex": used.iter().position(|rule| rule.id == finding.rule),
+                "level": level(finding.severity),
+                "message": { "text": format!("{}. {} Fix: {}", finding.message, finding.because, finding.fix) },
+                "locations": [{
+                    "physicalLocation": {
+                        "artifactLocation": { "uri": uri(path) },
+                        "region": { "startLine": finding.line.unwrap_or(1) },
+                    },
+                    "logicalLocations": [{ "fullyQualifiedName": finding.about }],
+                }],
+                // Findings about the same thing are one alert over several runs.
+                "partialFingerprints": { "litelab/v1": format!("{}:{}", finding.rule, finding.about) },
+            })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "litelab", "version": version, "rules": descriptions } },
+            "results": results,
+        }],
+    })
+}
+
+fn level(severity: Severity) -> &'static str {
+    severity.name()
+}
+
+/// A path as a relative or absolute URI reference, percent-encoded.
+fn uri(path: &str) -> String {
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}

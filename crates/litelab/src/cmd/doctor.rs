@@ -1,0 +1,336 @@
+//! `litelab doctor [DB]`: what is in effect, what is wrong, how to fix it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use litelab_doctor::facts::App;
+use litelab_doctor::look::{self, LookError, Options};
+use litelab_doctor::{Facts, Finding, Judge, Opening, Rule, Severity, StandIn, app, rule, sarif};
+use litelab_engine::runner::{Driver, Runner};
+use litelab_protocol::Inspect;
+
+use crate::exit::{BadInput, Exit};
+use crate::{building, output, style};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+The database is neither locked nor written: its bytes are read, or a copy of them. The connections are opened by the driver \
+on an empty stand-in, so that nothing of the application is touched.
+
+Examples:
+  litelab doctor app.db
+  litelab doctor app.db --check --sql queries.sql
+  litelab doctor app.db --driver go:modernc --dsn 'app.db?_pragma=busy_timeout(5000)'
+  litelab doctor app.db --driver python:sqlite3 --option timeout=30 --option isolation_level=IMMEDIATE
+  litelab doctor --driver mattn --dsn 'file:app.db?_journal=WAL' --format sarif --fail-on warning
+
+Exit codes: 0 no finding at or above --fail-on; 2 bad input; 3 findings at or above --fail-on.")]
+pub struct Args {
+    /// Path of the database; may be left out with --driver
+    db: Option<PathBuf>,
+    /// Driver of the application, such as go:modernc: opens its connections and shows what is in effect
+    #[arg(long, value_name = "NAME")]
+    driver: Option<String>,
+    /// Data source name, as the application writes it; default: the path of the database
+    #[arg(long, requires = "driver")]
+    dsn: Option<String>,
+    /// Option of the driver's constructor (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", requires = "driver")]
+    option: Vec<String>,
+    /// Connections that the application opens
+    #[arg(long, value_name = "N", default_value = "4", requires = "driver",
+          value_parser = |text: &str| super::number::<u32>(text, 1, 64))]
+    connections: u32,
+    /// Examine the statements of this file: query plans, wrong PRAGMAs
+    #[arg(long, value_name = "FILE", requires = "db")]
+    sql: Option<PathBuf>,
+    /// Read the whole database: quick_check and foreign_key_check
+    #[arg(long, requires = "db")]
+    check: bool,
+    /// Measure synced writes in scratch files of the database's folder, for at most a second
+    #[arg(long, requires = "db")]
+    fsync: bool,
+    /// Format of the output
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Severity from which findings end with exit code 3
+    #[arg(long, value_enum, default_value = "error")]
+    fail_on: Bar,
+    /// Show findings of these rules only (repeatable)
+    #[arg(long, value_name = "ID")]
+    only: Vec<String>,
+    /// Leave out findings of these rules (repeatable)
+    #[arg(long, value_name = "ID")]
+    ignore: Vec<String>,
+    /// Explain a rule instead
+    #[arg(long, value_name = "ID", exclusive = true)]
+    explain: Option<String>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Sarif,
+    Github,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Bar {
+    Error,
+    Warning,
+    Note,
+    Never,
+}
+
+/// Examines, judges and prints.
+pub fn run(args: &Args) -> Result<Exit> {
+    let rules = rule::all()?;
+    if let Some(id) = &args.explain {
+        explain(find(&rules, id)?);
+        return Ok(Exit::Ok);
+    }
+    let rules = chosen(rules, args)?;
+    let mut facts = facts(args)?;
+    if let Some(name) = &args.driver {
+        facts.app = Some(connections(args, name, &facts)?);
+    }
+    let findings = Judge::new().findings(&rules, &facts)?;
+    let file = args.db.as_deref().map_or_else(|| facts.file.name.clone(), |path| path.display().to_string());
+    let statements = args.sql.as_deref().map(|path| path.display().to_string());
+    match args.format {
+        Format::Text => text(&facts, &findings),
+        Format::Json => json(&serde_json::json!({ "facts": facts, "findings": findings }))?,
+        Format::Sarif => {
+            json(&sarif::log(&rules, &findings, env!("CARGO_PKG_VERSION"), &file, statements.as_deref()))?;
+        }
+        Format::Github => findings.iter().for_each(|finding| github(finding, &file, statements.as_deref())),
+    }
+    let bar = match args.fail_on {
+        Bar::Error => Some(Severity::Error),
+        Bar::Warning => Some(Severity::Warning),
+        Bar::Note => Some(Severity::Note),
+        Bar::Never => None,
+    };
+    let missed = bar.is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
+    Ok(if missed { Exit::Threshold } else { Exit::Ok })
+}
+
+fn find<'a>(rules: &'a [Rule], id: &str) -> Result<&'a Rule, BadInput> {
+    let found = rules.iter().find(|rule| rule.id.eq_ignore_ascii_case(id));
+    found.ok_or_else(|| BadInput(litelab_model::unknown("rule", id, rules.iter().map(|rule| rule.id.as_str()))))
+}
+
+/// The rules that `--only` and `--ignore` leave.
+fn chosen(rules: Vec<Rule>, args: &Args) -> Result<Vec<Rule>> {
+    for id in args.only.iter().chain(&args.ignore) {
+        find(&rules, id)?;
+    }
+    let named = |ids: &[String], rule: &Rule| ids.iter().any(|id| rule.id.eq_ignore_ascii_case(id));
+    let kept = |rule: &Rule| (args.only.is_empty() || named(&args.only, rule)) && !named(&args.ignore, rule);
+    Ok(rules.into_iter().filter(kept).collect())
+}
+
+fn facts(args: &Args) -> Result<Facts> {
+    let Some(path) = &args.db else {
+        let name = args.dsn.as_deref().map(|dsn| litelab_doctor::dsn::Dsn::parse(dsn).path);
+        return match (&args.driver, name) {
+            (Some(_), Some(name)) => Ok(look::nothing(file_name(Path::new(&name)))),
+            _ => Err(BadInput("name a database, or a driver with --driver and --dsn".into()).into()),
+        };
+    };
+    let sql = match &args.sql {
+        Some(file) => Some(std::fs::read_to_string(file).map_err(|e| BadInput(format!("{}: {e}", file.display())))?),
+        None => None,
+    };
+    let options = Options { check: args.check, fsync: args.fsync, sql };
+    look::look(path, &options).map_err(|error: LookError| BadInput(error.to_string()).into())
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or("app.db")
+}
+
+/// Has the driver open the connections on a stand-in.
+fn connections(args: &Args, name: &str, facts: &Facts) -> Result<App> {
+    let runners = super::runners()?;
+    let driver = runners.driver(name)?;
+    let opening = opening(args, &driver)?;
+    let stand_in = StandIn::new(&facts.file)?;
+    let request = Inspect {
+        protocol: litelab_protocol::VERSION,
+        driver: driver.name.clone(),
+        database: stand_in.path().display().to_string(),
+        connections: opening.connections,
+        options: opening.options.clone(),
+        settings: Vec::new(),
+        read_back: app::READ_BACK.map(str::to_owned).to_vec(),
+        dsn: Some(stand_in.dsn(&opening.dsn)),
+    };
+    let inspection = driver.runner.inspect(&request).map_err(|error| error.to_string());
+    Ok(stand_in.facts(&opening, inspection))
+}
+
+/// Describes the driver, whose runner is built if necessary.
+fn opening(args: &Args, driver: &Driver<'_>) -> Result<Opening> {
+    let runner: &Runner = driver.runner;
+    if !runner.is_built() {
+        output::log(format_args!("runner `{}` is built once", runner.manifest.name));
+        building::all(&[runner], false);
+    }
+    let (description, _) = runner.look()?;
+    let described = description.drivers.iter().find(|described| described.name == driver.name);
+    let whole = format!("{}:{}", runner.manifest.name, driver.name);
+    let path = || args.db.as_ref().map(|path| path.display().to_string());
+    Ok(Opening {
+        driver: if runner.manifest.name == driver.name { driver.name.clone() } else { whole },
+        driver_version: described.map(|described| described.version.clone()).unwrap_or_default(),
+        language: runner.manifest.language.clone(),
+        sqlite: described.and_then(|described| described.sqlite.as_ref()).map(|build| build.version.clone()),
+        dsn: args.dsn.clone().or_else(path).unwrap_or_default(),
+        options: options(&args.option)?,
+        connections: args.connections,
+    })
+}
+
+/// Parses `NAME=VALUE`: a JSON scalar where the value is one, otherwise text.
+fn options(texts: &[String]) -> Result<BTreeMap<String, serde_json::Value>, BadInput> {
+    let parse = |text: &String| {
+        let (name, value) = text
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| BadInput(format!("--option {text}: write NAME=VALUE, such as timeout=5000")))?;
+        let scalar = serde_json::from_str(value)
+            .ok()
+            .filter(|value: &serde_json::Value| !value.is_object() && !value.is_array());
+        Ok((name.to_owned(), scalar.unwrap_or_else(|| value.into())))
+    };
+    texts.iter().map(parse).collect()
+}
+
+fn json(value: &serde_json::Value) -> Result<()> {
+    output::lines(&format!("{}\n", serde_json::to_string_pretty(value)?));
+    Ok(())
+}
+
+/// A workflow command of GitHub Actions.
+fn github(finding: &Finding, file: &str, statements: Option<&str>) {
+    let level = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    let escaped = |text: &str| text.replace('%', "%25").replace('\n', "%0A").replace(':', "%3A").replace(',', "%2C");
+    let (path, line) = match (finding.line, statements) {
+        (Some(line), Some(statements)) => (statements, format!(",line={line}")),
+        _ => (file, String::new()),
+    };
+    let text = format!("{}. {} Fix: {}", finding.message, finding.because, finding.fix);
+    let text = text.replace('%', "%25").replace('\n', "%0A");
+    output::line(format_args!("::{level} file={}{line},title={}::{text}", escaped(path), finding.rule));
+}
+
+fn text(facts: &Facts, findings: &[Finding]) {
+    output::line(summary(facts));
+    for finding in findings {
+        output::line("");
+        let style = match finding.severity {
+            Severity::Error => style::ERROR,
+            Severity::Warning => style::WARNING,
+            Severity::Note => style::STRONG,
+        };
+        let head = format!("{:7} {}", finding.severity.name(), finding.rule);
+        output::headed(style, head, format_args!("  {}: {}", finding.about, finding.message));
+        output::entry("", 8, &finding.because);
+        output::entry("", 8, &format!("fix: {}", finding.fix));
+    }
+    output::line("");
+    if let Some(app) = &facts.app {
+        asked_for(app);
+    }
+    for limit in limits(facts) {
+        output::entry("not seen:", 9, &limit);
+    }
+    let count = |severity: Severity, name: &str| {
+        let count = findings.iter().filter(|finding| finding.severity == severity).count();
+        format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+    };
+    let counts = [count(Severity::Error, "error"), count(Severity::Warning, "warning"), count(Severity::Note, "note")];
+    let more = if findings.is_empty() { "" } else { "; `litelab doctor --explain ID` for a rule and its source" };
+    output::line(format_args!("{}{more}", counts.join(", ")));
+}
+
+/// One line: what was examined.
+fn summary(facts: &Facts) -> String {
+    let file = &facts.file;
+    let mut parts = Vec::new();
+    if file.state != "unknown" {
+        let mut own = vec![size(file.bytes)];
+        own.extend(file.wal.map(|wal| if wal { "WAL" } else { "rollback journal" }.to_owned()));
+        own.extend(file.written_by.as_ref().map(|version| format!("written by {version}")));
+        parts.push(own.join(", "));
+        let disk = facts.host.disk.as_ref().map(|disk| format!(" on {disk}"));
+        parts.extend(facts.host.filesystem.as_ref().map(|kind| format!("{kind}{}", disk.unwrap_or_default())));
+        let holders: Vec<String> = facts.processes.iter().map(|p| format!("{} {}", p.pid, p.name)).collect();
+        parts.push(if holders.is_empty() {
+            "open in no process".into()
+        } else {
+            format!("open in {}", holders.join(", "))
+        });
+    }
+    if let Some(app) = &facts.app {
+        let sqlite = app.sqlite.as_ref().map(|version| format!(" with SQLite {version}"));
+        parts.push(format!("{} {}{}", app.driver, app.driver_version, sqlite.unwrap_or_default()));
+    }
+    format!("{}: {}", file.name, parts.join("; "))
+}
+
+fn size(bytes: u64) -> String {
+    litelab_doctor::judge::bytes_in_words(bytes as f64)
+}
+
+/// The settings that the application asks for, beside those in effect.
+fn asked_for(app: &App) {
+    let asked: Vec<_> = app.keys.iter().filter(|key| key.setting.is_some()).collect();
+    if app.refused.is_some() || asked.is_empty() {
+        return;
+    }
+    output::headed(style::STRONG, format_args!("{:24} {:24} in effect", "setting", "asked for"), "");
+    for key in asked {
+        let setting = key.setting.as_deref().unwrap_or_default();
+        let requested = key.requested.as_deref().unwrap_or_default();
+        output::line(format_args!("{setting:24} {requested:24} {}", key.effective.as_deref().unwrap_or("unknown")));
+    }
+    output::line("");
+}
+
+/// What could not be observed.
+fn limits(facts: &Facts) -> Vec<String> {
+    let mut limits = Vec::new();
+    if let Some(reason) = &facts.schema.unread {
+        limits.push(format!("the schema: {reason}"));
+    }
+    if facts.schema.behind {
+        limits.push("the newest changes of the schema: they lie in the log, which no checkpoint has copied yet".into());
+    }
+    if !facts.host.sees_all_processes {
+        limits.push("processes of other users: run as root, or with CAP_SYS_PTRACE".into());
+    }
+    if facts.host.container.is_some() {
+        limits.push("processes outside this container".into());
+    }
+    limits
+}
+
+fn explain(rule: &Rule) {
+    let head = format!("{} {}", rule.id, rule.severity.name());
+    output::headed(style::STRONG, head, format_args!("  {}", rule.title));
+    output::entry("why", 9, &rule.because);
+    output::entry("when", 9, &rule.when);
+    output::entry("message", 9, &rule.message);
+    for (name, fix) in &rule.fix {
+        output::entry(if name == "any" { "fix".to_owned() } else { format!("fix {name}") }, 9, fix);
+    }
+    output::entry("source", 9, &rule.source);
+}
