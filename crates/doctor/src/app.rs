@@ -117,8 +117,9 @@ impl StandIn {
         if dsn.is_memory() { dsn.with_path(&dsn.path) } else { dsn.with_path(&self.path.display().to_string()) }
     }
 
-    /// Files that the driver created beside the stand-in.
-    fn created(&self) -> Vec<String> {
+    /// Names of the files that the driver created beside the stand-in.
+    #[must_use]
+    pub fn created(&self) -> Vec<String> {
         let own = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let sidecars = ["-wal", "-shm", "-journal"].map(|suffix| format!("{own}{suffix}"));
         let entries = std::fs::read_dir(self.folder.path()).into_iter().flatten().flatten();

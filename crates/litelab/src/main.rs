@@ -77,6 +77,8 @@ enum Command {
     Runners(cmd::runners::Args),
     /// Examine a database, its host, its processes and an application's connections
     Doctor(Box<cmd::doctor::Args>),
+    /// Show what each driver does as it comes: timeouts, durability, transactions
+    Defaults(cmd::defaults::Args),
     /// Show the PRAGMA values in effect for a database
     Pragma(cmd::pragma::Args),
     /// Measure the precision of this host: noise, sync times, the cost of the harness
@@ -123,6 +125,7 @@ fn main() -> std::process::ExitCode {
         Command::Profiles(args) => cmd::library::run(Kind::Profile, args),
         Command::Runners(args) => cmd::runners::run(args),
         Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Defaults(args) => cmd::defaults::run(&args),
         Command::Pragma(args) => cmd::pragma::run(&args),
         Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::SelfCheck(args) => cmd::self_check::run(&args),

@@ -5,6 +5,7 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod confirm;
+pub mod defaults;
 pub mod doctor;
 pub mod export;
 pub mod generate;
