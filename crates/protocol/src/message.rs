@@ -338,7 +338,7 @@ pub struct Inspection {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
     /// Settings of the connection that a pool opened in place of one that was closed. Absent without [`Inspect::dsn`],
-    /// and for a driver without a pool of its own.
+    /// with fewer than two connections, and for a driver without a pool that opens another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<ConnectionSettings>,
 }

@@ -55,6 +55,8 @@ faults! {
     HidesSettings = "hides-settings",
     /// Reports errors without the database's message.
     HidesMessages = "hides-messages",
+    /// Does not report what becomes of an upgrade. The only fault that inspects.
+    HidesUpgrade = "hides-upgrade",
     /// Does not count arrivals that it never started.
     HidesUnserved = "hides-unserved",
     /// Opens a connection for each worker under every sharing.

@@ -4,7 +4,7 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use litelab_protocol::Trial;
+use litelab_protocol::{Inspect, Inspection, Trial};
 
 /// The line that starts the work.
 pub const GO: &[u8] = b"{\"type\":\"go\"}\n";
@@ -23,6 +23,21 @@ pub fn start(target: &Path, trial: &Trial) -> Result<(Child, ChildStdin, BufRead
     let text = serde_json::to_string(trial).map_err(|e| e.to_string())?;
     let _sent = writeln!(to, "{text}");
     Ok((child, to, BufReader::new(from)))
+}
+
+/// Asks the honest runner to inspect. Its standard error is that of this process.
+pub fn inspect(target: &Path, request: &Inspect) -> Result<Inspection, String> {
+    let mut child = Command::new(target)
+        .arg("inspect")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}; build the honest runner first", target.display()))?;
+    if let Some(mut to) = child.stdin.take() {
+        let _sent = serde_json::to_writer(&mut to, request);
+    }
+    let output = child.wait_with_output().map_err(|e| e.to_string())?;
+    serde_json::from_slice(&output.stdout).map_err(|e| format!("the honest runner, {}: {e}", output.status))
 }
 
 /// Path of the honest runner: the program of the runner `rusqlite` in the same folder.

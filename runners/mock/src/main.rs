@@ -22,7 +22,7 @@ mod simulate;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use litelab_protocol::{Failed, Message, Trial};
+use litelab_protocol::{Failed, Inspect, Inspection, Message, Trial};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -39,15 +39,32 @@ fn main() -> ExitCode {
             say(&Message::Failed(Failed { reason, code: None }));
             ExitCode::FAILURE
         }),
-        Some("inspect") => {
-            eprintln!("the mock runner opens nothing that could be inspected");
-            ExitCode::FAILURE
-        }
+        Some("inspect") => match inspect() {
+            Ok(inspection) => {
+                say(&inspection);
+                ExitCode::SUCCESS
+            }
+            Err(reason) => {
+                eprintln!("{reason}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!("usage: litelab-runner-mock [--protocol=N] describe|run|inspect");
             ExitCode::from(2)
         }
     }
+}
+
+/// The answer of the honest runner, falsified.
+fn inspect() -> Result<Inspection, String> {
+    let mut request: Inspect = serde_json::from_reader(std::io::stdin().lock()).map_err(|e| e.to_string())?;
+    if Fault::named(&request.driver) != Some(Fault::HidesUpgrade) {
+        return Err("this driver of the mock runner opens nothing that could be inspected".into());
+    }
+    request.driver = "rusqlite".into();
+    let inspection = honest::inspect(&honest::target(), &request)?;
+    Ok(Inspection { upgrade: None, ..inspection })
 }
 
 fn run() -> Result<ExitCode, String> {

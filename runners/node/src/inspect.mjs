@@ -9,7 +9,7 @@ import { Fault, load } from './driver.mjs';
 export async function inspect(request) {
     if (request.protocol !== VERSION) throw new Fault(`protocol ${request.protocol} is not ${VERSION}`);
     const driver = await load(request.driver);
-    if (request.dsn !== undefined) return inspectDsn(driver, request);
+    if ((request.dsn ?? null) !== null) return inspectDsn(driver, request);
     const database = { kind: 'file', path: request.database };
     const sessions = [];
     const connections = [];

@@ -7,26 +7,65 @@ use std::process::Stdio;
 use litelab_protocol::{Inspect, Inspection};
 
 use super::{Found, passed, settings};
+use crate::database::CheckDatabase;
 use crate::draft::{TABLE, pragma};
-use crate::error::{At, ensure};
+use crate::error::{At, Result, ensure};
 use crate::subject::Subject;
 
 const PROFILE: [(&str, &str); 4] =
     [("journal_mode", "WAL"), ("synchronous", "NORMAL"), ("busy_timeout", "1234"), ("cache_size", "-3456")];
 
+const CONNECTIONS: u32 = 3;
+
 pub fn inspect(subject: &Subject<'_>) -> Found {
     let file = subject.file(TABLE)?;
-    let request = Inspect {
+    let answer = ask(
+        subject,
+        &Inspect {
+            settings: PROFILE.iter().map(|(n, v)| pragma(n, v)).collect(),
+            ..request(subject, file.0.display().to_string())
+        },
+    )?;
+    for connection in &answer.connections {
+        settings::reported(&PROFILE, connection)?;
+    }
+    passed("3 connections")
+}
+
+/// A path is a data source name of every driver. What its connections have set is the driver's own affair.
+pub fn data_source_name(subject: &Subject<'_>) -> Found {
+    let mut outcomes = Vec::new();
+    for mode in ["DELETE", "WAL"] {
+        let file = subject.file(&format!("PRAGMA journal_mode = {mode}; {TABLE}"))?;
+        let dsn = file.0.display().to_string();
+        let answer = ask(subject, &Inspect { dsn: Some(dsn.clone()), ..request(subject, dsn) })?;
+        let Some(upgrade) = answer.upgrade else {
+            return Err("two connections to a file were open, and it does not report `upgrade`".into());
+        };
+        let reports_all = answer.connections.iter().all(|connection| connection.settings.len() == PROFILE.len());
+        ensure!(reports_all, "{} settings were asked for, and a connection does not report them", PROFILE.len());
+        let left = file.integers("SELECT count(*) FROM sqlite_schema WHERE name = 'litelab_upgrade'")?;
+        ensure!(left == [0], "the table of its trial is still there");
+        outcomes.push(format!("{mode}: {upgrade:?}"));
+    }
+    passed(outcomes.join(", "))
+}
+
+fn request(subject: &Subject<'_>, database: String) -> Inspect {
+    Inspect {
         protocol: litelab_protocol::VERSION,
         driver: subject.driver.name.clone(),
-        database: file.0.display().to_string(),
-        connections: 3,
+        database,
+        connections: CONNECTIONS,
         options: BTreeMap::new(),
-        settings: PROFILE.iter().map(|(n, v)| pragma(n, v)).collect(),
+        settings: Vec::new(),
         read_back: PROFILE.iter().map(|(n, _)| (*n).to_owned()).collect(),
         dsn: None,
-    };
-    let text = serde_json::to_string(&request)?;
+    }
+}
+
+fn ask(subject: &Subject<'_>, request: &Inspect) -> Result<Inspection> {
+    let text = serde_json::to_string(request)?;
     let mut child = subject
         .runner
         .command("inspect")
@@ -43,9 +82,7 @@ pub fn inspect(subject: &Subject<'_>) -> Found {
     let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "its {}: {}", output.status, stderr.trim());
     let answer: Inspection = serde_json::from_slice(&output.stdout).at("its answer does not follow the protocol")?;
-    ensure!(answer.connections.len() == 3, "3 connections were asked for, and it reports {}", answer.connections.len());
-    for connection in &answer.connections {
-        settings::reported(&PROFILE, connection)?;
-    }
-    passed("3 connections")
+    let count = answer.connections.len();
+    ensure!(count == CONNECTIONS as usize, "3 connections were asked for, and it reports {count}");
+    Ok(answer)
 }

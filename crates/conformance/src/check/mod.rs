@@ -143,6 +143,14 @@ pub const CHECKS: &[Check] = &[
         needs: Needs::File("it is asked of files"),
         ..Check::any("inspect", "it opens as an application would and reports what took effect", inspect::inspect)
     },
+    Check {
+        needs: Needs::File("it is asked of files"),
+        ..Check::any(
+            "inspect-dsn",
+            "a data source name opens, and an upgrade is tried on two connections",
+            inspect::data_source_name,
+        )
+    },
 ];
 
 /// Additional checks of a driver of a server.

@@ -91,8 +91,9 @@ const LIES: &[(&str, &str, &str)] = &[
     ("waits-for-ever", "drain", "and it gave its result after"),
     ("wrong-values", "values", "the reference draws"),
     ("wrong-values", "content", "the content's hash is"),
-    // The mock does not implement `inspect`.
+    // Other drivers of the mock do not implement `inspect`.
     ("miscounts", "inspect", "exit status: 1"),
+    ("hides-upgrade", "inspect-dsn", "it does not report `upgrade`"),
 ];
 
 /// The same for faults of server drivers.

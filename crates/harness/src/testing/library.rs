@@ -1,11 +1,13 @@
 //! Tests of every library that keeps its connections itself, for each runner that has such a library: what the
 //! conformance suite does not ask of a driver.
 
-use litelab_protocol::{Begin, Executor, Fetch, Load, Sharing, Trial, Until, Work};
+use litelab_protocol::{
+    Begin, Executor, Fetch, Inspect, Inspection, Load, Sharing, Trial, Until, Upgrade, VERSION, Work,
+};
 use serde_json::json;
 
 use super::scratch::{MS, Scratch, insert, trial};
-use super::{Program, count, file, role, select, timely, transaction, tries};
+use super::{Program, count, file, pragmas, role, select, timely, transaction, tries};
 
 /// A runner's program and its drivers of this kind: name, executor, kinds of sharing.
 pub struct Libraries(pub Program, pub &'static [(&'static str, Executor, &'static [&'static str])]);
@@ -18,6 +20,7 @@ macro_rules! library_tests {
             what_cannot_be_done_is_said
             what_is_no_sqlite_error_ends_the_trial
             a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too
+            a_data_source_name_is_opened_by_the_library
         );
     };
     ($libraries:expr; $($name:ident)+) => {
@@ -26,6 +29,41 @@ macro_rules! library_tests {
             $crate::testing::library::$name(&$libraries);
         })+
     };
+}
+
+/// Inspects the database of the name with three connections and one setting, a busy timeout of 77 ms.
+pub fn inspect(runner: &Program, driver: &str, dsn: &str) -> Result<Inspection, String> {
+    let request = Inspect {
+        protocol: VERSION,
+        driver: driver.into(),
+        database: String::new(),
+        connections: 3,
+        options: [].into(),
+        settings: pragmas(&[("busy_timeout", "77")]),
+        read_back: vec!["busy_timeout".into()],
+        dsn: Some(dsn.into()),
+    };
+    let output = runner.verb("inspect", &serde_json::to_string(&request).expect("JSON"));
+    match output.status.success() {
+        true => Ok(serde_json::from_slice(&output.stdout).expect("an inspection")),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// Settings are lost with a connection that the library replaces, because they are not in the name.
+pub fn a_data_source_name_is_opened_by_the_library(Libraries(runner, drivers): &Libraries) {
+    for (name, ..) in *drivers {
+        for mode in ["delete", "wal"] {
+            let scratch = Scratch::new();
+            scratch.run(&format!("PRAGMA journal_mode = {mode}"));
+            let found = inspect(runner, name, &scratch.path("test.db").display().to_string()).expect("an answer");
+            let timeouts: Vec<_> = found.connections.iter().map(|c| c.settings["busy_timeout"].clone()).collect();
+            assert_eq!(timeouts, [77.into(), 77.into(), 77.into()], "{name}");
+            assert_eq!(found.upgrade, Some(Upgrade::Fails), "{name}");
+            let pool = matches!(*name, "sqlx" | "deadpool-sqlite").then(|| 5_000.into());
+            assert_eq!(found.replaced.map(|c| c.settings["busy_timeout"].clone()), pool, "{name}");
+        }
+    }
 }
 
 /// A trial that the driver cannot execute is refused with a reason.
