@@ -106,7 +106,7 @@ fn row(runner: &Runner, driver: &DriverDescription, name: &str) -> Result<[Strin
     };
     Ok([
         name.to_owned(),
-        driver.version.clone(),
+        driver.version.trim_start_matches('v').to_owned(),
         driver.sqlite.as_ref().map(|build| build.version.clone()).unwrap_or_default(),
         of(&rollback, "busy_timeout"),
         of(&rollback, "synchronous"),

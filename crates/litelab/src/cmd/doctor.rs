@@ -185,7 +185,7 @@ fn opening(args: &Args, driver: &Driver<'_>) -> Result<Opening> {
     let path = || args.db.as_ref().map(|path| path.display().to_string());
     Ok(Opening {
         driver: if runner.manifest.name == driver.name { driver.name.clone() } else { whole },
-        driver_version: described.map(|described| described.version.clone()).unwrap_or_default(),
+        driver_version: described.map(|it| it.version.trim_start_matches('v').to_owned()).unwrap_or_default(),
         language: runner.manifest.language.clone(),
         sqlite: described.and_then(|described| described.sqlite.as_ref()).map(|build| build.version.clone()),
         dsn: args.dsn.clone().or_else(path).unwrap_or_default(),
