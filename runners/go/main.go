@@ -6,7 +6,8 @@
 // parts. raw.go is the common part of drivers with an interface close to SQLite's C interface; zombiezen.go and
 // ncruces_direct.go are the specific parts. queue.go supports libraries that offer a task queue in place of SQL, such
 // as goqite.go. server.go is the common part of server connections; postgres.go and mysql.go are the specific parts.
-// noop.go is a driver without a database. A new driver implements Driver (driver.go).
+// dsn.go opens connections by a name of the application. noop.go is a driver without a database. A new driver implements
+// Driver (driver.go).
 package main
 
 import (

@@ -46,8 +46,9 @@ where
         Ok(false) => upgrade(&mut script).await.map(Some),
         Err(fault) => Err(fault),
     };
-    script(Writer, DROP).await?;
-    tried
+    // The first error is the cause of the others.
+    let dropped = script(Writer, DROP).await;
+    tried.and_then(|outcome| dropped.map(|()| outcome))
 }
 
 async fn upgrade<F>(script: &mut F) -> Result<Upgrade, Fault>
@@ -59,8 +60,8 @@ where
     script(Writer, "PRAGMA busy_timeout = 0").await?;
     script(Reader, "BEGIN").await?;
     let outcome = in_transaction(script).await;
-    script(Reader, "ROLLBACK").await?;
-    outcome
+    let rolled_back = script(Reader, "ROLLBACK").await;
+    outcome.and_then(|outcome| rolled_back.map(|()| outcome))
 }
 
 async fn in_transaction<F>(script: &mut F) -> Result<Upgrade, Fault>
@@ -77,10 +78,9 @@ where
     };
     let upgraded = script(Reader, WRITE).await;
     // With a rollback journal the commit is refused while the other connection reads, and the transaction stays open.
-    if committed.is_err() {
-        script(Writer, "ROLLBACK").await?;
-    }
+    let rolled_back = if committed.is_err() { script(Writer, "ROLLBACK").await } else { Ok(()) };
     refused(committed, &[BUSY, LOCKED])?;
+    rolled_back?;
     Ok(if refused(upgraded, &[BUSY, LOCKED])? { Upgrade::Fails } else { Upgrade::Succeeds })
 }
 
@@ -90,5 +90,54 @@ fn refused(done: Result<(), Fault>, codes: &[i32]) -> Result<bool, Fault> {
         Ok(()) => Ok(false),
         Err(Fault::Sqlite { code, .. }) if codes.contains(&(code & 0xFF)) => Ok(true),
         Err(fault) => Err(fault),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Outcome = Result<Option<Upgrade>, Fault>;
+
+    /// The outcome, and the statements that ran, where these statements fail with these codes.
+    fn tried(failing: &[(Side, &str, i32)]) -> (Outcome, Vec<(Side, &'static str)>) {
+        let mut ran = Vec::new();
+        let outcome = crate::runtime::waiting().expect("a runtime").block_on(run(async |side, sql| {
+            ran.push((side, sql));
+            match failing.iter().find(|failing| (failing.0, failing.1) == (side, sql)) {
+                None => Ok(()),
+                Some(&(.., code)) => Err(Fault::Sqlite { code, message: sql.into() }),
+            }
+        }));
+        (outcome, ran)
+    }
+
+    #[test]
+    fn the_outcome_follows_from_what_is_refused() {
+        const SNAPSHOT: i32 = 517;
+        for (failing, outcome) in [
+            (&[][..], Some(Upgrade::Succeeds)),
+            (&[(Writer, "BEGIN IMMEDIATE", BUSY)], Some(Upgrade::Immediate)),
+            (&[(Reader, WRITE, SNAPSHOT)], Some(Upgrade::Fails)),
+            (&[(Writer, "COMMIT", BUSY), (Reader, WRITE, BUSY)], Some(Upgrade::Fails)),
+            (&[(Writer, WRITE, 262), (Reader, WRITE, 262)], Some(Upgrade::Fails)),
+            (&[(Writer, TABLE, 264)], None),
+            (&[(Writer, FILE, 275)], None),
+        ] {
+            assert_eq!(tried(failing).0.expect("an outcome"), outcome, "{failing:?}");
+        }
+    }
+
+    #[test]
+    fn everything_is_rolled_back_and_another_error_is_one() {
+        let end = [(Writer, "ROLLBACK"), (Reader, "ROLLBACK"), (Writer, DROP)];
+        let (_, ran) = tried(&[(Writer, "COMMIT", BUSY)]);
+        assert!(ran.ends_with(&end), "{ran:?}");
+        // After SQLITE_FULL SQLite has rolled back by itself.
+        let (failed, ran) = tried(&[(Writer, "COMMIT", 13), (Writer, "ROLLBACK", 1)]);
+        assert!(failed.is_err_and(|fault| fault.to_string() == "SQLITE_FULL: COMMIT"));
+        assert!(ran.ends_with(&end), "{ran:?}");
+        let (failed, ran) = tried(&[(Reader, WRITE, 13)]);
+        assert!(failed.is_err() && ran.ends_with(&end[1..]), "{ran:?}");
     }
 }
