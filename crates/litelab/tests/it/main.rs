@@ -5,6 +5,7 @@
 mod calibrate;
 mod common;
 mod compare;
+mod doctor;
 mod end_to_end;
 mod ends;
 mod flame;

@@ -1,0 +1,133 @@
+//! `litelab doctor` and `litelab defaults`.
+
+use std::path::Path;
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{self, refused};
+
+/// A folder with a database `app.db` in WAL mode.
+fn app() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = Connection::open(folder.path().join("app.db")).unwrap();
+    let sql = "PRAGMA journal_mode = WAL; CREATE TABLE t(a INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)";
+    connection.execute_batch(sql).unwrap();
+    folder
+}
+
+/// Standard output of a command that must end with `code`.
+fn ends(folder: &Path, arguments: &[&str], code: i32) -> String {
+    common::ends(&common::run(folder, arguments), code)
+}
+
+fn json(folder: &Path, arguments: &[&str], code: i32) -> Value {
+    let output = ends(folder, &[&["doctor"], arguments, &["--format", "json"]].concat(), code);
+    serde_json::from_str(&output).unwrap()
+}
+
+fn rules(report: &Value) -> Vec<&str> {
+    report["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_setting_that_is_not_in_effect_is_an_error_and_changes_the_exit_code() {
+    let folder = app();
+    let own = ["app.db", "--driver", "c", "--dsn", "app.db"];
+    let report = json(folder.path(), &own, 3);
+    assert!(rules(&report).contains(&"LL006"), "a timeout of 0 ms: {report:#}");
+    assert_eq!(report["facts"]["app"]["settings"]["journal_mode"], "wal");
+    // SQLite takes a query without `file:` as a part of the name.
+    let query = json(folder.path(), &["app.db", "--driver", "rusqlite", "--dsn", "app.db?mode=ro"], 3);
+    assert_eq!(query["facts"]["app"]["created"], serde_json::json!(["app.db?mode=ro"]), "{query:#}");
+    assert_eq!(
+        json(folder.path(), &[&own[..], &["--ignore", "LL006"]].concat(), 0)["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|finding| finding["severity"] == "error")
+            .count(),
+        0
+    );
+    assert_eq!(rules(&json(folder.path(), &[&own[..], &["--only", "LL006"]].concat(), 3)), ["LL006"]);
+    json(folder.path(), &[&own[..], &["--fail-on", "never"]].concat(), 0);
+}
+
+#[test]
+fn a_look_changes_no_file_and_leaves_none() {
+    let folder = app();
+    std::fs::write(folder.path().join("q.sql"), "SELECT a FROM t WHERE a = 1;\nPRAGMA synchronous = WAL;").unwrap();
+    let theirs = Connection::open(folder.path().join("app.db")).unwrap();
+    theirs.execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES (2)").unwrap();
+    // Hashed by another process: closing a descriptor of the database here would drop the locks of this one.
+    let files = || {
+        let output = Command::new("sh").args(["-c", "sha256sum *"]).current_dir(folder.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let before = files();
+    let report = json(folder.path(), &["app.db", "--check", "--sql", "q.sql", "--fail-on", "never"], 0);
+    assert_eq!(files(), before);
+    assert_eq!(before.lines().count(), 4, "database, log, wal-index and statements");
+    assert_eq!(report["facts"]["statements"][1]["pragma"], serde_json::json!(["synchronous", "WAL"]));
+    let locks = |report: &Value| report["facts"]["processes"][0]["locks"].to_string();
+    if cfg!(target_os = "linux") {
+        assert!(locks(&report).contains("write"), "{report:#}");
+        assert_eq!(report["facts"]["processes"][0]["pid"], std::process::id());
+    }
+    theirs.execute_batch("COMMIT").unwrap();
+}
+
+#[test]
+fn formats() {
+    let folder = app();
+    let arguments = ["doctor", "app.db", "--driver", "c", "--dsn", "app.db"];
+    let text = ends(folder.path(), &arguments, 3);
+    assert!(text.starts_with("app.db: ") && text.contains("error   LL006  ") && text.contains("fix: "), "{text}");
+    let sarif: Value =
+        serde_json::from_str(&ends(folder.path(), &[&arguments[..], &["--format", "sarif"]].concat(), 3)).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    let result = &sarif["runs"][0]["results"][0];
+    let rule = &sarif["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+    assert_eq!((&rule["id"], &result["level"]), (&result["ruleId"], &"error".into()), "{sarif:#}");
+    assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "app.db");
+    let github = ends(folder.path(), &[&arguments[..], &["--format", "github"]].concat(), 3);
+    assert!(github.starts_with("::error file=app.db,title=LL006::"), "{github}");
+    let explained = ends(folder.path(), &["doctor", "--explain", "ll006"], 0);
+    assert!(explained.starts_with("LL006 error"), "{explained}");
+}
+
+#[test]
+fn what_cannot_be_examined_is_one_line() {
+    let folder = app();
+    for (arguments, words) in [
+        (&["doctor", "none.db"][..], "none.db: no such file"),
+        (&["doctor", "."], "a folder"),
+        (&["doctor", "/dev/null"], "no regular file"),
+        (&["doctor"], "name a database"),
+        (&["doctor", "app.db", "--driver", "rusqlit"], "rusqlite"),
+        (&["doctor", "app.db", "--only", "LL999"], "unknown rule"),
+        (&["doctor", "app.db", "--driver", "c", "--option", "timeout"], "write NAME=VALUE"),
+        (&["doctor", "app.db", "--sql", "none.sql"], "none.sql"),
+    ] {
+        let line = refused(folder.path(), arguments);
+        assert!(line.contains(words), "{arguments:?}: {line}");
+    }
+    // A file that is no database is a finding, in one line too.
+    std::fs::write(folder.path().join("x.db"), [7; 5000]).unwrap();
+    let report = json(folder.path(), &["x.db"], 3);
+    assert_eq!(report["facts"]["file"]["state"], "foreign");
+}
+
+#[test]
+fn defaults_of_the_built_in_drivers() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = ends(folder.path(), &["defaults", "rusqlite", "c", "--markdown"], 0);
+    let row = |name: &str| text.lines().find(|line| line.starts_with(&format!("| {name} |"))).unwrap().to_owned();
+    assert!(
+        row("rusqlite").contains("| 5000 | full | full | on | fails at once | part of the file's name |"),
+        "{text}"
+    );
+    assert!(row("c").contains("| 0 | full | full |"), "{text}");
+}
