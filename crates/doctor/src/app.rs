@@ -149,7 +149,11 @@ impl StandIn {
             ..App::default()
         };
         match opened {
-            Ok(opened) => reported(&mut app, opened),
+            Ok(opened) => {
+                reported(&mut app, opened);
+                // The application sets these on the new connection too.
+                app.lost.retain(|lost| !opening.pragmas.iter().any(|(name, _)| name.eq_ignore_ascii_case(lost)));
+            }
             Err(error) => app.refused = Some(error),
         }
         let dsn = Dsn::parse(&opening.dsn);
