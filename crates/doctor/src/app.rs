@@ -61,6 +61,8 @@ pub struct Opening {
     pub dsn: String,
     /// Options of the driver's constructor.
     pub options: BTreeMap<String, serde_json::Value>,
+    /// PRAGMAs that the application sets on every connection after it opens, in order.
+    pub pragmas: Vec<(String, String)>,
     /// Number of connections that the application opens.
     pub connections: u32,
 }
@@ -147,7 +149,11 @@ impl StandIn {
             ..App::default()
         };
         match opened {
-            Ok(opened) => reported(&mut app, opened),
+            Ok(opened) => {
+                reported(&mut app, opened);
+                // The application sets these on the new connection too.
+                app.lost.retain(|lost| !opening.pragmas.iter().any(|(name, _)| name.eq_ignore_ascii_case(lost)));
+            }
             Err(error) => app.refused = Some(error),
         }
         let dsn = Dsn::parse(&opening.dsn);
@@ -193,7 +199,22 @@ fn keys(opening: &Opening, dsn: &Dsn, settings: &BTreeMap<String, Value>) -> Vec
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (name.clone(), text, "option")
     });
-    query.chain(options).map(|(name, value, place)| key(opening, dsn, settings, name, value, place)).collect()
+    let keys = query.chain(options).map(|(name, value, place)| key(opening, dsn, settings, name, value, place));
+    keys.chain(opening.pragmas.iter().map(|(name, value)| of_pragma(dsn, settings, name, value))).collect()
+}
+
+/// A PRAGMA that the application sets itself.
+fn of_pragma(dsn: &Dsn, settings: &BTreeMap<String, Value>, name: &str, value: &str) -> Key {
+    let mut key = Key {
+        name: format!("PRAGMA {name}"),
+        value: value.to_owned(),
+        place: "pragma",
+        known: Some(true),
+        file_prefix: dsn.prefix == "file:",
+        ..Key::default()
+    };
+    compare(&mut key, settings, name.to_lowercase(), value.to_owned());
+    key
 }
 
 fn key(
@@ -231,28 +252,32 @@ fn key(
         file_prefix: dsn.prefix == "file:",
         ..Key::default()
     };
-    if let Some(setting_name) = meaning {
-        let reported = settings.get(&setting_name).filter(|value| **value != Value::Null);
-        let in_words = |value: &Value| {
-            pragma::find(&setting_name).map_or_else(|| value.to_string(), |known| known.in_words(value))
-        };
-        key.effective = reported.map(in_words);
-        match setting::parse(&setting_name, &text) {
-            Ok(parsed) => {
-                key.applied = reported.map(|value| parsed.matches(value));
-                key.requested = Some(parsed.value);
-            }
-            Err(wrong) => {
-                key.requested = Some(text);
-                key.wrong = Some(wrong);
-            }
-        }
-        key.setting = Some(setting_name);
+    if let Some(setting) = meaning {
+        compare(&mut key, settings, setting, text);
     }
     key.drivers.sort();
     key.drivers.dedup();
     (key.name, key.value) = (name, value);
     key
+}
+
+/// Adds the value that a key asks for, and the value in effect.
+fn compare(key: &mut Key, settings: &BTreeMap<String, Value>, setting_name: String, text: String) {
+    let reported = settings.get(&setting_name).filter(|value| **value != Value::Null);
+    let in_words =
+        |value: &Value| pragma::find(&setting_name).map_or_else(|| value.to_string(), |known| known.in_words(value));
+    key.effective = reported.map(in_words);
+    match setting::parse(&setting_name, &text) {
+        Ok(parsed) => {
+            key.applied = reported.map(|value| parsed.matches(value));
+            key.requested = Some(parsed.value);
+        }
+        Err(wrong) => {
+            key.requested = Some(text);
+            key.wrong = Some(wrong);
+        }
+    }
+    key.setting = Some(setting_name);
 }
 
 /// The numbers of a version, for comparison.

@@ -324,7 +324,7 @@ pub struct Key {
     pub name: String,
     /// Value as written, percent-decoded.
     pub value: String,
-    /// `query` for a key of a DSN, `option` for a constructor's argument.
+    /// `query` for a key of a DSN, `option` for a constructor's argument, `pragma` for a PRAGMA of the application.
     pub place: &'static str,
     /// PRAGMA that the key is meant to set; `None` for a key without one.
     pub setting: Option<String>,

@@ -45,7 +45,8 @@ pub fn library<L: Library>(request: &Inspect) -> Result<Inspection, Fault> {
         };
         let (library, settings) = L::open_dsn(dsn, connection, connections, &setup).await?;
         let (library, mut inspection) = (Arc::new(library), inspection(settings));
-        if connections > 1 {
+        // Connections with a shared cache can wait for a table without end.
+        if connections > 1 && !dsn.contains("cache=shared") {
             inspection.upgrade = upgrade_in(&library).await?;
             let replaced = library.replaced(&connection.read_back).await?;
             inspection.replaced = replaced.map(|settings| named("replaced", settings));

@@ -334,7 +334,7 @@ pub struct Inspection {
     /// One entry for each connection.
     pub connections: Vec<ConnectionSettings>,
     /// Result of the trial of an upgrade. Absent without [`Inspect::dsn`], with fewer than two connections, and for a
-    /// database that is read-only or in memory.
+    /// database that is read-only, in memory or behind a shared cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
     /// Settings of the connection that a pool opened in place of one that was closed. Absent without [`Inspect::dsn`],

@@ -8,7 +8,7 @@ use litelab_doctor::facts::App;
 use litelab_doctor::look::{self, LookError, Options};
 use litelab_doctor::{Facts, Finding, Judge, Opening, Rule, Severity, StandIn, app, rule, sarif};
 use litelab_engine::runner::{Driver, Runner};
-use litelab_protocol::Inspect;
+use litelab_protocol::{Inspect, Setting};
 
 use crate::exit::{BadInput, Exit};
 use crate::{building, output, style};
@@ -38,6 +38,9 @@ pub struct Args {
     /// Option of the driver's constructor (repeatable)
     #[arg(long, value_name = "NAME=VALUE", requires = "driver")]
     option: Vec<String>,
+    /// PRAGMA that the application sets on every connection after it opens (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", requires = "driver")]
+    pragma: Vec<String>,
     /// Connections that the application opens
     #[arg(long, value_name = "N", default_value = "4", requires = "driver",
           value_parser = |text: &str| super::number::<u32>(text, 1, 64))]
@@ -158,17 +161,28 @@ fn connections(args: &Args, name: &str, facts: &Facts) -> Result<App> {
     let driver = runners.driver(name)?;
     let opening = opening(args, &driver)?;
     let stand_in = StandIn::new(&facts.file)?;
+    let setting = |(name, value): &(String, String)| Setting {
+        name: name.to_lowercase(),
+        sql: format!("PRAGMA {name} = {value}"),
+    };
+    let settings = opening.pragmas.iter().map(setting).collect();
     let request = Inspect {
         protocol: litelab_protocol::VERSION,
         driver: driver.name.clone(),
         database: stand_in.path().display().to_string(),
         connections: opening.connections,
         options: opening.options.clone(),
-        settings: Vec::new(),
+        settings,
         read_back: app::READ_BACK.map(str::to_owned).to_vec(),
         dsn: Some(stand_in.dsn(&opening.dsn)),
     };
-    let inspection = driver.runner.inspect(&request).map_err(|error| error.to_string());
+    // The driver's own message is what stands after the runner's name and exit code.
+    let inspection = driver.runner.inspect(&request).map_err(|error| {
+        let text = error.to_string();
+        text.split_once("inspect failed (")
+            .and_then(|(_, rest)| rest.split_once("): "))
+            .map_or(text.clone(), |(_, own)| own.to_owned())
+    });
     Ok(stand_in.facts(&opening, inspection))
 }
 
@@ -190,21 +204,25 @@ fn opening(args: &Args, driver: &Driver<'_>) -> Result<Opening> {
         sqlite: described.and_then(|described| described.sqlite.as_ref()).map(|build| build.version.clone()),
         dsn: args.dsn.clone().or_else(path).unwrap_or_default(),
         options: options(&args.option)?,
+        pragmas: pairs(&args.pragma, "--pragma", "synchronous=NORMAL")?,
         connections: args.connections,
     })
 }
 
-/// Parses `NAME=VALUE`: a JSON scalar where the value is one, otherwise text.
+/// Options: a JSON scalar where the value is one, otherwise text.
 fn options(texts: &[String]) -> Result<BTreeMap<String, serde_json::Value>, BadInput> {
-    let parse = |text: &String| {
-        let (name, value) = text
-            .split_once('=')
-            .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| BadInput(format!("--option {text}: write NAME=VALUE, such as timeout=5000")))?;
-        let scalar = serde_json::from_str(value)
-            .ok()
-            .filter(|value: &serde_json::Value| !value.is_object() && !value.is_array());
-        Ok((name.to_owned(), scalar.unwrap_or_else(|| value.into())))
+    let scalar = |value: String| {
+        let json = serde_json::from_str(&value).ok();
+        json.filter(|json: &serde_json::Value| !json.is_object() && !json.is_array()).unwrap_or_else(|| value.into())
+    };
+    Ok(pairs(texts, "--option", "timeout=5000")?.into_iter().map(|(name, value)| (name, scalar(value))).collect())
+}
+
+/// Parses `NAME=VALUE`.
+fn pairs(texts: &[String], option: &str, example: &str) -> Result<Vec<(String, String)>, BadInput> {
+    let parse = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(BadInput(format!("{option} {text}: write NAME=VALUE, such as {example}"))),
     };
     texts.iter().map(parse).collect()
 }

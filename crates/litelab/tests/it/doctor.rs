@@ -131,3 +131,58 @@ fn defaults_of_the_built_in_drivers() {
     );
     assert!(row("c").contains("| 0 | full | full |"), "{text}");
 }
+
+/// Configurations as programs publish them, and the slips in each. A driver whose runner is not built is skipped.
+#[test]
+fn slips_in_published_configurations_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let published: &[(&str, &[&str], &[&str])] = &[
+        // A task queue in Python; its settings are those it asks for.
+        (
+            "python:sqlite3",
+            &[
+                "--pragma",
+                "journal_mode=WAL",
+                "--pragma",
+                "synchronous=NORMAL",
+                "--pragma",
+                "busy_timeout=5000",
+                "--pragma",
+                "wal_autocheckpoint=1000",
+                "--pragma",
+                "cache_size=-20000",
+                "--pragma",
+                "foreign_keys=ON",
+            ],
+            &["LL022"],
+        ),
+        // Durable orchestration on sqlx: `WAL` is no value of `synchronous`.
+        ("sqlx", &["--dsn", "sqlite:app.db?mode=rwc", "--pragma", "synchronous=WAL"], &["LL078"]),
+        // A benchmark in Go: without `file:` a database in memory is one on disk, and `sync` is no key of the driver.
+        ("mattn", &["--dsn", "a.db?_sync=0&mode=memory&cache=shared"], &["LL019", "LL086"]),
+        ("mattn", &["--dsn", "a.db?_journal=wal&mode=memory&sync=0"], &["LL071", "LL086"]),
+        // The same names for another driver, and those of another driver for this one.
+        ("modernc", &["--dsn", "a.db?_journal=wal&_timeout=5000"], &["LL012"]),
+        ("mattn", &["--dsn", "a.db?_pragma=busy_timeout(10000)"], &["LL072"]),
+        // Options of one module of Node handed to another.
+        ("node:sqlite", &["--dsn", "app.db", "--option", "fileMustExist=true"], &["LL006", "LL072"]),
+    ];
+    for (driver, arguments, expected) in published {
+        let defaults = common::run(folder.path(), &["defaults", driver, "--markdown"]);
+        if String::from_utf8(defaults.stdout).unwrap().lines().count() < 3 {
+            println!("skipped: the runner of {driver} is not built");
+            continue;
+        }
+        let mut command = vec!["--driver", driver, "--fail-on", "never"];
+        command.extend(*arguments);
+        if !arguments.contains(&"--dsn") {
+            command.extend(["--dsn", "app.db"]);
+        }
+        let report = json(folder.path(), &command, 0);
+        let found = rules(&report);
+        for rule in *expected {
+            assert!(found.contains(rule), "{driver} {arguments:?}: {found:?}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a driver opens the stand-in only");
+}
