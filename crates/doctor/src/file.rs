@@ -37,8 +37,10 @@ pub fn look(path: &Path) -> File {
         return file;
     }
     attributes(&mut file, path, &metadata);
-    file.state = content(&mut file, path);
-    beside(&mut file, path);
+    // SQLite keeps log and journal beside the target of a link.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    file.state = content(&mut file, &real);
+    beside(&mut file, &real);
     file
 }
 
@@ -123,7 +125,6 @@ fn beside(file: &mut File, path: &Path) {
     let others = ["-wal", "-shm"].into_iter().filter_map(|suffix| owner(&sidecar(path, suffix)));
     file.owners_differ = owner(path).is_some_and(|own| others.into_iter().any(|other| other.0 != own.0));
     let Some(folder) = path.parent() else { return };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let query = format!("{}?", file.name);
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let mut named: Vec<String> = names
@@ -167,6 +168,17 @@ mod tests {
         let file = look(&path);
         assert_eq!((file.wal, file.missing_bytes), (Some(true), None));
         assert!(file.wal_bytes.unwrap() > 0 && file.backlog_bytes.unwrap() > 0, "{file:?}");
+    }
+
+    #[test]
+    fn the_files_of_a_link_lie_beside_its_target() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (path, link) = (folder.path().join("app.db"), other.path().join("link.db"));
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(a)").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let file = look(&link);
+        assert!(file.symlink && file.wal_bytes.unwrap() > 0 && file.name == "link.db", "{file:?}");
     }
 
     #[test]

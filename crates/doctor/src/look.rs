@@ -42,6 +42,7 @@ pub enum LookError {
 /// If there is no regular file. A file that is damaged, foreign or unreadable is a fact.
 pub fn look(path: &Path, options: &Options) -> Result<Facts, LookError> {
     let mut file = file::look(path);
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     match file.state {
         "missing" => return Err(LookError::Missing(path.to_path_buf())),
         "folder" => return Err(LookError::Folder(path.to_path_buf())),
