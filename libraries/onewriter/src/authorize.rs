@@ -1,7 +1,7 @@
 //! Statements that closures may run: none that affects other callers of the same connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -12,6 +12,8 @@ pub const OUTSIDE: u8 = 0;
 pub const GUARDED: u8 = 1;
 /// A closure is running whose changes are found by counting rows and by the schema version of the main database.
 pub const UNGUARDED: u8 = 2;
+/// No closure is running, and this crate commits. In the other modes SQLite commits nothing.
+pub const COMMITTING: u8 = 3;
 
 /// PRAGMAs with an argument that change no setting of the connection (<https://sqlite.org/pragma.html>).
 const WITH_ARGUMENT: [&str; 14] = [
@@ -35,14 +37,25 @@ const APPLICATION_ID: &str = "application_id";
 /// PRAGMAs without an argument that do more than read.
 const ACTIONS: [&str; 2] = ["wal_checkpoint", "shrink_memory"];
 
-/// Installs the rules on a connection. `savepoint` is the name of this crate's savepoint.
+/// Installs the rules on a connection. `savepoint` is the name of this crate's savepoint, `savepoints` is set when a
+/// closure prepares a savepoint of its own.
 ///
 /// # Errors
 /// If the connection is in use.
-pub fn set(connection: &mut Connection, mode: Arc<AtomicU8>, savepoint: Arc<str>) -> rusqlite::Result<()> {
+pub fn set(
+    connection: &mut Connection,
+    mode: Arc<AtomicU8>,
+    savepoint: Arc<str>,
+    savepoints: Arc<AtomicBool>,
+) -> rusqlite::Result<()> {
     let rule = move |context: AuthContext<'_>| match mode.load(Relaxed) {
-        OUTSIDE => Authorization::Allow,
-        mode if is_allowed(&context, mode == UNGUARDED, &savepoint) => Authorization::Allow,
+        OUTSIDE | COMMITTING => Authorization::Allow,
+        mode if is_allowed(&context, mode == UNGUARDED, &savepoint) => {
+            if matches!(context.action, AuthAction::Savepoint { .. }) {
+                savepoints.store(true, Relaxed);
+            }
+            Authorization::Allow
+        }
         _ => Authorization::Deny,
     };
     connection.authorizer(Some(rule))

@@ -10,7 +10,7 @@ use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 
 use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
@@ -284,8 +284,9 @@ impl Shared {
 
     /// Waits for a free place, appends the job to the queue and waits for its answer.
     async fn hand_over<T, E>(&self, job: Box<dyn Job>, answer: Answer<T, E>) -> Result<Result<T, E>, Error> {
-        self.room.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
-        self.queue.push(job).map_err(|_| Error::Closed)?;
+        let Ok(place) = self.room.acquire().await else { return Err(refused(job)) };
+        place.forget();
+        self.queue.push(job).map_err(refused)?;
         let (result, rest) = answer.await.map_err(|_| Error::Closed)?;
         // Pass on the answers of the callers still asleep, who have waited as long, before returning this one.
         drop(rest);
@@ -388,6 +389,12 @@ impl Shared {
         self.queue.close();
         self.room.close();
     }
+}
+
+/// Drops a job that the closed queue has not accepted.
+fn refused(job: Box<dyn Job>) -> Error {
+    let _dropped = quiet(|| drop(job));
+    Error::Closed
 }
 
 /// A caller that holds the writer, and releases it when this is dropped, also by a panic in a conversion or a drop of
