@@ -15,6 +15,32 @@ pub const UNGUARDED: u8 = 2;
 /// No closure is running, and this crate commits. In the other modes SQLite commits nothing.
 pub const COMMITTING: u8 = 3;
 
+/// What closures have prepared.
+#[derive(Default)]
+pub struct Seen {
+    /// A savepoint. Those left open end with the savepoint of this crate.
+    pub savepoint: AtomicBool,
+    /// A change of the schema, since the flag was reset.
+    pub schema: AtomicBool,
+}
+
+impl Seen {
+    fn note(&self, action: &AuthAction<'_>) {
+        match action {
+            AuthAction::Savepoint { .. } => self.savepoint.store(true, Relaxed),
+            AuthAction::Insert { table_name }
+            | AuthAction::Update { table_name, .. }
+            | AuthAction::Delete { table_name }
+                if *table_name == "sqlite_master" =>
+            {
+                self.schema.store(true, Relaxed);
+            }
+            AuthAction::AlterTable { .. } => self.schema.store(true, Relaxed),
+            _ => {}
+        }
+    }
+}
+
 /// PRAGMAs with an argument that change no setting of the connection (<https://sqlite.org/pragma.html>).
 const WITH_ARGUMENT: [&str; 14] = [
     "defer_foreign_keys",
@@ -37,8 +63,7 @@ const APPLICATION_ID: &str = "application_id";
 /// PRAGMAs without an argument that do more than read.
 const ACTIONS: [&str; 2] = ["wal_checkpoint", "shrink_memory"];
 
-/// Installs the rules on a connection. `savepoint` is the name of this crate's savepoint, `savepoints` is set when a
-/// closure prepares a savepoint of its own.
+/// Installs the rules on a connection. `savepoint` is the name of this crate's savepoint.
 ///
 /// # Errors
 /// If the connection is in use.
@@ -46,14 +71,12 @@ pub fn set(
     connection: &mut Connection,
     mode: Arc<AtomicU8>,
     savepoint: Arc<str>,
-    savepoints: Arc<AtomicBool>,
+    seen: Arc<Seen>,
 ) -> rusqlite::Result<()> {
     let rule = move |context: AuthContext<'_>| match mode.load(Relaxed) {
         OUTSIDE | COMMITTING => Authorization::Allow,
         mode if is_allowed(&context, mode == UNGUARDED, &savepoint) => {
-            if matches!(context.action, AuthAction::Savepoint { .. }) {
-                savepoints.store(true, Relaxed);
-            }
+            seen.note(&context.action);
             Authorization::Allow
         }
         _ => Authorization::Deny,

@@ -414,7 +414,9 @@ impl Seated<'_> {
 impl Drop for Seated<'_> {
     fn drop(&mut self) {
         if let Some(mut writer) = self.writer.take() {
-            writer.roll_back();
+            if thread::panicking() {
+                writer.abandon();
+            }
             self.shared.queue.leave(writer);
         }
     }

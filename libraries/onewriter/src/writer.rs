@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ffi};
 
-use crate::authorize::{self, COMMITTING, GUARDED, OUTSIDE, UNGUARDED};
+use crate::authorize::{self, COMMITTING, GUARDED, OUTSIDE, Seen, UNGUARDED};
 use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
 use crate::counters::Live;
@@ -25,8 +25,7 @@ pub struct Writer {
     inside: Arc<AtomicU8>,
     /// Whether SQLite has rolled back since the last `BEGIN`. A savepoint after that begins a transaction as well.
     rolled_back: Arc<AtomicBool>,
-    /// Whether a closure has prepared a savepoint. Those that it leaves open end with the savepoint of this crate.
-    savepoints: Arc<AtomicBool>,
+    seen: Arc<Seen>,
     checkpointing: Checkpointing,
     counters: Arc<Live>,
     /// Longest wait for another process that writes: the busy timeout of the connection.
@@ -57,8 +56,8 @@ impl Writer {
         let mut connection = connection::open(options, Purpose::Write)?;
         let inside = Arc::new(AtomicU8::new(OUTSIDE));
         let sql = Statements::new();
-        let savepoints = Arc::<AtomicBool>::default();
-        authorize::set(&mut connection, inside.clone(), sql.name.clone(), savepoints.clone())?;
+        let seen = Arc::<Seen>::default();
+        authorize::set(&mut connection, inside.clone(), sql.name.clone(), seen.clone())?;
         // A closure that goes on after SQLite has rolled back would write outside of any transaction, and so would a
         // statement that outlives its closure.
         let flag = inside.clone();
@@ -75,7 +74,7 @@ impl Writer {
             sql,
             inside,
             rolled_back,
-            savepoints,
+            seen,
             checkpointing,
             counters,
             patience: connection::busy_timeout(&connection)?,
@@ -154,11 +153,11 @@ impl Writer {
                 }
                 break;
             }
-            let savepoints = self.savepoints.load(Relaxed);
+            let savepoint = self.seen.savepoint.load(Relaxed);
             let kept = self.one(&mut *job, &mut done);
             done.push((job, kept));
             // The first savepoint of a closure may still be open, with none of this crate around it.
-            let is_open = self.savepoints.load(Relaxed) != savepoints;
+            let is_open = self.seen.savepoint.load(Relaxed) != savepoint;
             if is_open || done.len() >= self.writes || started.elapsed() >= self.time {
                 break;
             }
@@ -172,7 +171,7 @@ impl Writer {
     fn one(&mut self, job: &mut dyn Job, done: &mut Done) -> bool {
         let guard = match job.keeping() {
             // Rolling back the transaction takes back this job only.
-            _ if !self.savepoints.load(Relaxed) && !done.iter().any(|(_, kept)| *kept) => Guard::Alone,
+            _ if !self.seen.savepoint.load(Relaxed) && !done.iter().any(|(_, kept)| *kept) => Guard::Alone,
             Keeping::Guarded => Guard::Savepoint,
             Keeping::Unguarded => Guard::None { changes: self.connection.total_changes() },
         };
@@ -216,7 +215,7 @@ impl Writer {
                 self.schema = None;
                 self.execute(&self.sql.savepoint)?;
             }
-            Guard::None { .. } if self.schema.is_some() => {}
+            Guard::None { .. } if self.schema.is_some() && !self.seen.schema.swap(false, Relaxed) => {}
             Guard::None { .. } => self.schema = Some(connection::schema_version(&self.connection)?),
         }
         Ok(())
@@ -304,8 +303,14 @@ impl Writer {
         Ok(())
     }
 
+    /// Ends what a closure has left whose error could not be converted.
+    pub fn abandon(&mut self) {
+        connection::end_statements(&self.connection);
+        self.roll_back();
+    }
+
     /// Rolls back the transaction if one is open.
-    pub fn roll_back(&mut self) {
+    fn roll_back(&mut self) {
         if !self.connection.is_autocommit() {
             // Fails only if SQLite has already rolled back.
             let _gone = self.execute(&self.sql.rollback);

@@ -108,6 +108,41 @@ fn a_statement_left_running_pins_no_snapshot() {
     db.close().expect("closed");
 }
 
+/// An error that cannot be made from an error of the layer.
+#[derive(Debug)]
+struct Picky;
+
+impl From<Error> for Picky {
+    fn from(_: Error) -> Self {
+        panic!("converted on purpose")
+    }
+}
+
+#[test]
+fn a_statement_left_running_ends_if_the_call_panics() {
+    for ends in ["", "INSERT OR ROLLBACK INTO note(text) VALUES ('0')"] {
+        let scratch = Scratch::new();
+        let db = scratch.open();
+        db.write(add("0")).expect("written");
+        let caller = db.clone();
+        let panics = thread::spawn(move || {
+            caller.write(|c| -> Result<(), Picky> {
+                let _rolled_back = c.execute_batch(ends);
+                let mut statement = c.prepare("SELECT 1 UNION ALL SELECT 2").map_err(|_| Picky)?;
+                let mut rows = statement.query([]).map_err(|_| Picky)?;
+                assert!(rows.next().is_ok_and(|row| row.is_some()));
+                forget(rows);
+                forget(statement);
+                panic!("on purpose")
+            })
+        });
+        assert!(panics.join().is_err());
+        let busy = db.write(|c| Ok::<_, Error>(c.is_busy()));
+        assert!(!busy.expect("the database goes on"), "{ends:?}");
+        assert_eq!(notes(&scratch.path()), ["0"]);
+    }
+}
+
 /// A statement kept beyond its closure by unsafe code, which runs when it is dropped.
 struct Late(Option<Statement<'static>>);
 

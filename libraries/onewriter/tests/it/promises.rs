@@ -181,6 +181,32 @@ fn what_an_unguarded_closure_leaves_is_seen() {
     }
 }
 
+#[test]
+fn an_unguarded_closure_that_fails_early_takes_no_schema_with_it() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+    let unguarded = |sql: &'static str| (true, boxed(move |c: &Connection| Ok(c.execute_batch(sql).map(|()| 1)?)));
+    let fails = || (true, boxed(|_: &Connection| Err(rusqlite::Error::QueryReturnedNoRows.into())));
+    let closures = vec![
+        (true, boxed(add("one"))),
+        (true, boxed(add("two"))),
+        unguarded("CREATE TABLE made(x)"),
+        fails(),
+        unguarded("CREATE INDEX by_x ON made(x)"),
+        fails(),
+        unguarded("ALTER TABLE made ADD COLUMN y"),
+        fails(),
+        unguarded("DROP TABLE made"),
+        fails(),
+        (true, boxed(add("three"))),
+    ];
+    let fail = [3, 5, 7, 9];
+    for (at, answer) in mixed(&db, closures).iter().enumerate() {
+        assert_eq!(answer.is_ok(), !fail.contains(&at), "{at}: {answer:?}");
+    }
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
+}
+
 /// A value whose drop panics.
 #[derive(Debug)]
 struct Bomb;
