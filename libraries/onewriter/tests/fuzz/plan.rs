@@ -38,6 +38,9 @@ const DENIED: [&str; 10] = [
     "DETACH main",
 ];
 
+/// Name of the savepoints that closures leave open.
+const LEFT: &str = "left_open";
+
 /// A closure.
 #[derive(Debug)]
 pub struct Plan {
@@ -92,6 +95,8 @@ pub enum Step {
         back: bool,
         open: bool,
     },
+    /// Ends the savepoint that a neighbour may have left open.
+    EndOther(bool),
     /// SQLite rolls back the whole transaction, by a trigger if `.0`.
     RollBack(bool),
     Denied(usize),
@@ -167,8 +172,7 @@ fn step(rng: &mut fastrand::Rng, allowed: Allowed, is_unguarded: bool, depth: u8
         11 => Step::Ignore,
         12 | 13 => Step::Update,
         14 => Step::Delete,
-        15 => Step::Fails(false),
-        16 => Step::Fails(true),
+        16 => Step::Fails(rng.bool()),
         17 => Step::Check,
         18 => Step::Foreign,
         19 => Step::RaiseAbort,
@@ -184,6 +188,7 @@ fn step(rng: &mut fastrand::Rng, allowed: Allowed, is_unguarded: bool, depth: u8
             let steps = (0..rng.usize(0..4)).map(|_| step(rng, allowed, is_unguarded, depth + 1)).collect();
             Step::Savepoint { steps, back: rng.bool(), open: rng.bool() }
         }
+        15 if depth == 0 => Step::EndOther(rng.bool()),
         32 if allowed.rollbacks && rng.bool() => Step::RollBack(rng.bool()),
         33 => Step::Denied(rng.usize(0..DENIED.len())),
         34..=36 => Step::Leave(rng.u8(0..if is_unguarded { 5 } else { 6 })),
@@ -227,6 +232,8 @@ struct Run<'a> {
     content: Content,
     is_changed: bool,
     is_lost: bool,
+    /// Whether it has left a savepoint open.
+    has_left: bool,
     next: i64,
     wrong: Vec<String>,
 }
@@ -242,6 +249,7 @@ pub fn run(plan: &Plan, connection: &Connection, world: &Arc<World>, record: &Mu
         content: Content::default(),
         is_changed: false,
         is_lost: false,
+        has_left: false,
         next: 0,
         wrong: Vec::new(),
     };
@@ -426,6 +434,11 @@ impl Run<'_> {
             }
             Step::Table => {}
             Step::Savepoint { steps, back, open } => self.savepoint(steps, *back, *open),
+            Step::EndOther(_) if self.has_left => {}
+            Step::EndOther(back) => {
+                let ends = format!("{} {LEFT}", if *back { "ROLLBACK TO" } else { "RELEASE" });
+                self.fails("the end of another savepoint", c.execute_batch(&ends));
+            }
             Step::RollBack(by_trigger) => {
                 let ends = match by_trigger {
                     true => format!("INSERT INTO item VALUES ({id}, -1, 1000001)"),
@@ -449,11 +462,12 @@ impl Run<'_> {
 
     fn savepoint(&mut self, steps: &[Step], back: bool, open: bool) {
         let c = self.connection;
-        let name = format!("s{}", self.key());
+        let name = if open && !self.has_left { LEFT.into() } else { format!("s{}", self.key()) };
         // Refused without a guard, and while a statement that writes was left running.
         if c.execute_batch(&format!("SAVEPOINT {name}")).is_err() {
             return;
         }
+        self.has_left |= open;
         let before = self.content.clone();
         self.steps(steps);
         if back && c.execute_batch(&format!("ROLLBACK TO {name}")).is_ok() && !self.is_lost {
