@@ -1,6 +1,9 @@
 //! The database, and layers that are broken on purpose, which the checker must find.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use onewriter::{Database, Error};
 use rusqlite::Connection;
@@ -24,7 +27,7 @@ pub enum Fault {
     Twice,
     /// A failing write takes its neighbours with it.
     Neighbour,
-    /// A write lands in the database on behalf of nobody.
+    /// A write lands in the database without a caller.
     Stray,
 }
 
@@ -44,6 +47,20 @@ pub struct Layer {
     pub fault: Option<Fault>,
 }
 
+/// Whether [`Fault::NoAnswer`] has been found.
+static RELEASED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the calls without an answer, so that their round removes its files.
+pub fn release() {
+    RELEASED.store(true, Relaxed);
+}
+
+fn wait_for_release() {
+    while !RELEASED.load(Relaxed) {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// The answer of the caller, if it is not that of the database.
 type Instead<T, E> = Arc<Mutex<Option<Result<T, E>>>>;
 
@@ -59,8 +76,8 @@ impl Layer {
         closure: impl FnOnce(&Connection) -> Result<T, E> + Send,
     ) -> Result<T, E> {
         let (closure, instead) = broken(self.fault(plan), plan.id, closure);
-        while self.fault(plan) == Some(Fault::NoAnswer) {
-            std::thread::park();
+        if self.fault(plan) == Some(Fault::NoAnswer) {
+            wait_for_release();
         }
         let answer = if plan.is_unguarded { self.db.write_unguarded(closure) } else { self.db.write(closure) };
         instead.lock().expect("no panic under it").take().unwrap_or(answer)
@@ -73,7 +90,7 @@ impl Layer {
     ) -> Result<T, E> {
         let (closure, instead) = broken(self.fault(plan), plan.id, closure);
         if self.fault(plan) == Some(Fault::NoAnswer) {
-            std::future::pending::<()>().await;
+            wait_for_release();
         }
         let answer = match plan.is_unguarded {
             true => self.db.write_unguarded_async(closure).await,

@@ -21,7 +21,7 @@ use onewriter::{Database, Error, Options};
 
 use call::{World, awaits, blocks, gives_up};
 use check::check;
-use layer::{FAULTS, Fault, Layer};
+use layer::{FAULTS, Fault, Layer, release};
 use plan::{Allowed, Plan, SCHEMA};
 
 fn number(name: &str, default: u64) -> u64 {
@@ -113,7 +113,11 @@ fn answered(
     let (done, ended) = channel();
     let handle = runtime.handle().clone();
     thread::spawn(move || done.send(round(seed, fault, &handle)));
-    ended.recv_timeout(patience).unwrap_or_else(|_| (0, vec![ENDLESS.into()]))
+    ended.recv_timeout(patience).unwrap_or_else(|_| {
+        release();
+        let _late = ended.recv_timeout(patience);
+        (0, vec![ENDLESS.into()])
+    })
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -154,5 +158,4 @@ fn a_broken_layer_is_found() {
         println!("{fault:?}: found by seed {found:?}");
         assert!(found.is_some(), "{fault:?} is not found");
     }
-    runtime.shutdown_background();
 }
