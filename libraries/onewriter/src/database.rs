@@ -147,7 +147,8 @@ impl Database {
     ///
     /// If the closure fails or panics after it has changed rows or the schema, or leaves a deferred foreign key
     /// violated, the whole transaction is rolled back: the other writes in it return [`Error::LeftHalf`], and none of
-    /// their changes is in the database.
+    /// their changes is in the database. Incremental blob writes are not among the changes that are detected: SQLite
+    /// counts no row for them.
     ///
     /// # Errors
     /// As for [`Database::write`].
