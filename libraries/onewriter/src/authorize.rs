@@ -1,7 +1,7 @@
 //! Statements that closures may run: none that affects other callers of the same connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -12,6 +12,34 @@ pub const OUTSIDE: u8 = 0;
 pub const GUARDED: u8 = 1;
 /// A closure is running whose changes are found by counting rows and by the schema version of the main database.
 pub const UNGUARDED: u8 = 2;
+/// No closure is running, and this crate commits. In the other modes SQLite commits nothing.
+pub const COMMITTING: u8 = 3;
+
+/// What closures have prepared.
+#[derive(Default)]
+pub struct Seen {
+    /// A savepoint. Those left open end with the savepoint of this crate.
+    pub savepoint: AtomicBool,
+    /// A change of the schema, since the flag was reset.
+    pub schema: AtomicBool,
+}
+
+impl Seen {
+    fn note(&self, action: &AuthAction<'_>) {
+        match action {
+            AuthAction::Savepoint { .. } => self.savepoint.store(true, Relaxed),
+            AuthAction::Insert { table_name }
+            | AuthAction::Update { table_name, .. }
+            | AuthAction::Delete { table_name }
+                if *table_name == "sqlite_master" =>
+            {
+                self.schema.store(true, Relaxed);
+            }
+            AuthAction::AlterTable { .. } => self.schema.store(true, Relaxed),
+            _ => {}
+        }
+    }
+}
 
 /// PRAGMAs with an argument that change no setting of the connection (<https://sqlite.org/pragma.html>).
 const WITH_ARGUMENT: [&str; 14] = [
@@ -39,10 +67,18 @@ const ACTIONS: [&str; 2] = ["wal_checkpoint", "shrink_memory"];
 ///
 /// # Errors
 /// If the connection is in use.
-pub fn set(connection: &mut Connection, mode: Arc<AtomicU8>, savepoint: Arc<str>) -> rusqlite::Result<()> {
+pub fn set(
+    connection: &mut Connection,
+    mode: Arc<AtomicU8>,
+    savepoint: Arc<str>,
+    seen: Arc<Seen>,
+) -> rusqlite::Result<()> {
     let rule = move |context: AuthContext<'_>| match mode.load(Relaxed) {
-        OUTSIDE => Authorization::Allow,
-        mode if is_allowed(&context, mode == UNGUARDED, &savepoint) => Authorization::Allow,
+        OUTSIDE | COMMITTING => Authorization::Allow,
+        mode if is_allowed(&context, mode == UNGUARDED, &savepoint) => {
+            seen.note(&context.action);
+            Authorization::Allow
+        }
         _ => Authorization::Deny,
     };
     connection.authorizer(Some(rule))

@@ -118,6 +118,41 @@ pub fn forget_last_row(connection: &Connection) {
     }
 }
 
+/// Ends the statements that a closure left running: they would prevent a commit, or keep the lock or the snapshot of
+/// their transaction beyond its end.
+pub fn end_statements(connection: &Connection) {
+    // SAFETY: the handle is open as long as the connection is borrowed, and only this thread uses it. Safe code cannot
+    // use a statement of a closure after its end.
+    #[expect(unsafe_code, reason = "rusqlite has no function for it")]
+    unsafe {
+        let handle = connection.handle();
+        let mut statement = rusqlite::ffi::sqlite3_next_stmt(handle, std::ptr::null_mut());
+        while !statement.is_null() {
+            if rusqlite::ffi::sqlite3_stmt_busy(statement) != 0 {
+                // SQLite checks the constraints before the first row, so only a commit of its own can fail here.
+                rusqlite::ffi::sqlite3_reset(statement);
+            }
+            statement = rusqlite::ffi::sqlite3_next_stmt(handle, statement);
+        }
+    }
+}
+
+/// Finalizes all statements before the connection is closed: SQLite closes no connection with a statement, such as one
+/// that a closure has passed to `std::mem::forget`.
+pub fn finalize_statements(connection: &Connection) {
+    connection.flush_prepared_statement_cache();
+    // SAFETY: as for `end_statements`. The cache, the other owner of statements, is empty.
+    #[expect(unsafe_code, reason = "rusqlite has no function for it")]
+    unsafe {
+        let next = || rusqlite::ffi::sqlite3_next_stmt(connection.handle(), std::ptr::null_mut());
+        let mut statement = next();
+        while !statement.is_null() {
+            rusqlite::ffi::sqlite3_finalize(statement);
+            statement = next();
+        }
+    }
+}
+
 /// Runs a statement without parameters through the prepared statement cache.
 pub fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
@@ -142,12 +177,13 @@ pub fn has_deferred_violations(connection: &Connection) -> bool {
     now != 0
 }
 
-/// Extended result code of the last failed call on this connection.
-pub fn last_error(connection: &Connection) -> rusqlite::Error {
+/// Extended result code of the last call on this connection.
+pub fn last_code(connection: &Connection) -> i32 {
     // SAFETY: the handle is open as long as the connection is borrowed.
     #[expect(unsafe_code, reason = "rusqlite has no function for it")]
-    let code = unsafe { rusqlite::ffi::sqlite3_extended_errcode(connection.handle()) };
-    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)
+    unsafe {
+        rusqlite::ffi::sqlite3_extended_errcode(connection.handle())
+    }
 }
 
 #[cfg(test)]

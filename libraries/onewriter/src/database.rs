@@ -10,7 +10,7 @@ use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 
 use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
@@ -147,7 +147,8 @@ impl Database {
     ///
     /// If the closure fails or panics after it has changed rows or the schema, or leaves a deferred foreign key
     /// violated, the whole transaction is rolled back: the other writes in it return [`Error::LeftHalf`], and none of
-    /// their changes is in the database.
+    /// their changes is in the database. Incremental blob writes are not among the changes that are detected: SQLite
+    /// counts no row for them.
     ///
     /// # Errors
     /// As for [`Database::write`].
@@ -284,8 +285,9 @@ impl Shared {
 
     /// Waits for a free place, appends the job to the queue and waits for its answer.
     async fn hand_over<T, E>(&self, job: Box<dyn Job>, answer: Answer<T, E>) -> Result<Result<T, E>, Error> {
-        self.room.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
-        self.queue.push(job).map_err(|_| Error::Closed)?;
+        let Ok(place) = self.room.acquire().await else { return Err(refused(job)) };
+        place.forget();
+        self.queue.push(job).map_err(refused)?;
         let (result, rest) = answer.await.map_err(|_| Error::Closed)?;
         // Pass on the answers of the callers still asleep, who have waited as long, before returning this one.
         drop(rest);
@@ -390,6 +392,12 @@ impl Shared {
     }
 }
 
+/// Drops a job that the closed queue has not accepted.
+fn refused(job: Box<dyn Job>) -> Error {
+    let _dropped = quiet(|| drop(job));
+    Error::Closed
+}
+
 /// A caller that holds the writer, and releases it when this is dropped, also by a panic in a conversion or a drop of
 /// the caller's types.
 struct Seated<'a> {
@@ -407,7 +415,9 @@ impl Seated<'_> {
 impl Drop for Seated<'_> {
     fn drop(&mut self) {
         if let Some(mut writer) = self.writer.take() {
-            writer.roll_back();
+            if thread::panicking() {
+                writer.abandon();
+            }
             self.shared.queue.leave(writer);
         }
     }

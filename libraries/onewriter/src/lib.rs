@@ -35,13 +35,15 @@
 //!
 //! **Limits.** A closure can run and its commit fail; effects outside the database are not undone. A closure delays all
 //! queued after it, so it should do nothing slow. It cannot begin or end a transaction, attach a database or change a
-//! setting ([`Error::NotAllowed`]). What it leaves in the connection by other ways stays for later closures: temporary
+//! setting ([`Error::NotAllowed`]). Statements that it leaves running, for example with [`std::mem::forget`], are reset at
+//! its end, and its open savepoints are released. What it leaves in the connection by other ways stays for later closures: temporary
 //! tables, functions, a busy timeout set by a method. Other processes may write to the same file; the writer waits for
 //! them up to the busy timeout (rusqlite's default: 5 s). A database is not usable in a forked child.
 //!
 //! **Nesting.** A write inside a write, a read inside a read, and `close` inside either return [`Error::Nested`] in
 //! place of waiting for themselves, also through closures of other databases. A closure that blocks on another thread or
-//! task which waits for the same database is not detected.
+//! task which waits for the same database is not detected. If closures of two databases write to each other's database,
+//! they can wait for each other: nest databases in one order only.
 //!
 //! **Latency.** A closure runs in the thread of its caller, if there are no concurrent callers, or in the writer thread. With several callers, the writer delays a
 //! commit for those that it has just answered, as long as writes keep arriving (at least one per 30 µs), and for at

@@ -35,6 +35,12 @@ struct Reader {
     number: usize,
 }
 
+impl Drop for Reader {
+    fn drop(&mut self) {
+        connection::finalize_statements(&self.connection);
+    }
+}
+
 /// A borrowed connection, returned to the pool on drop.
 pub struct Lease {
     readers: Arc<Readers>,
@@ -58,7 +64,7 @@ impl Readers {
         for number in 0..self.since.len() {
             let mut connection = connection::open(options, Purpose::Read)?;
             let inside = Arc::new(AtomicU8::new(OUTSIDE));
-            authorize::set(&mut connection, inside.clone(), "".into())?;
+            authorize::set(&mut connection, inside.clone(), "".into(), Arc::default())?;
             lock(&self.interrupts).push(connection.get_interrupt_handle());
             lock(&self.idle).push(Reader { connection, inside, number });
         }
@@ -140,6 +146,8 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(reader) = self.reader.take() else { return };
         reader.inside.store(OUTSIDE, Relaxed);
+        // A statement left running would keep its snapshot.
+        connection::end_statements(&reader.connection);
         if !reader.connection.is_autocommit() {
             // A transaction that only read has nothing to lose, and a failure is found by the next `BEGIN`.
             let _ended = connection::execute(&reader.connection, "ROLLBACK");

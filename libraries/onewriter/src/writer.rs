@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
 
-use crate::authorize::{self, GUARDED, OUTSIDE, UNGUARDED};
+use crate::authorize::{self, COMMITTING, GUARDED, OUTSIDE, Seen, UNGUARDED};
 use crate::checkpoint::Checkpointing;
 use crate::connection::{self, Purpose};
 use crate::counters::Live;
@@ -21,8 +21,11 @@ use crate::options::Options;
 pub struct Writer {
     connection: Connection,
     sql: Statements,
-    /// What is running: [`OUTSIDE`] of closures, a [`GUARDED`] or an [`UNGUARDED`] one.
+    /// What is running: [`OUTSIDE`] of closures, a [`GUARDED`] or an [`UNGUARDED`] one, or [`COMMITTING`].
     inside: Arc<AtomicU8>,
+    /// Whether SQLite has rolled back since the last `BEGIN`. A savepoint after that begins a transaction as well.
+    rolled_back: Arc<AtomicBool>,
+    seen: Arc<Seen>,
     checkpointing: Checkpointing,
     counters: Arc<Live>,
     /// Longest wait for another process that writes: the busy timeout of the connection.
@@ -53,10 +56,15 @@ impl Writer {
         let mut connection = connection::open(options, Purpose::Write)?;
         let inside = Arc::new(AtomicU8::new(OUTSIDE));
         let sql = Statements::new();
-        authorize::set(&mut connection, inside.clone(), sql.name.clone())?;
-        // A closure that goes on after SQLite has rolled back would write outside of any transaction.
+        let seen = Arc::<Seen>::default();
+        authorize::set(&mut connection, inside.clone(), sql.name.clone(), seen.clone())?;
+        // A closure that goes on after SQLite has rolled back would write outside of any transaction, and so would a
+        // statement that outlives its closure.
         let flag = inside.clone();
-        connection.commit_hook(Some(move || flag.load(Relaxed) != OUTSIDE))?;
+        connection.commit_hook(Some(move || flag.load(Relaxed) != COMMITTING))?;
+        let rolled_back = Arc::<AtomicBool>::default();
+        let flag = rolled_back.clone();
+        connection.rollback_hook(Some(move || flag.store(true, Relaxed)))?;
         let live = counters.clone();
         connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, frames: i32| {
             live.wal_frames.store(frames.try_into().unwrap_or_default(), Relaxed);
@@ -65,6 +73,8 @@ impl Writer {
         Ok(Self {
             sql,
             inside,
+            rolled_back,
+            seen,
             checkpointing,
             counters,
             patience: connection::busy_timeout(&connection)?,
@@ -143,9 +153,12 @@ impl Writer {
                 }
                 break;
             }
+            let savepoint = self.seen.savepoint.load(Relaxed);
             let kept = self.one(&mut *job, &mut done);
             done.push((job, kept));
-            if done.len() >= self.writes || started.elapsed() >= self.time {
+            // The first savepoint of a closure may still be open, with none of this crate around it.
+            let is_open = self.seen.savepoint.load(Relaxed) != savepoint;
+            if is_open || done.len() >= self.writes || started.elapsed() >= self.time {
                 break;
             }
         }
@@ -158,7 +171,7 @@ impl Writer {
     fn one(&mut self, job: &mut dyn Job, done: &mut Done) -> bool {
         let guard = match job.keeping() {
             // Rolling back the transaction takes back this job only.
-            _ if !done.iter().any(|(_, kept)| *kept) => Guard::Alone,
+            _ if !self.seen.savepoint.load(Relaxed) && !done.iter().any(|(_, kept)| *kept) => Guard::Alone,
             Keeping::Guarded => Guard::Savepoint,
             Keeping::Unguarded => Guard::None { changes: self.connection.total_changes() },
         };
@@ -202,7 +215,7 @@ impl Writer {
                 self.schema = None;
                 self.execute(&self.sql.savepoint)?;
             }
-            Guard::None { .. } if self.schema.is_some() => {}
+            Guard::None { .. } if self.schema.is_some() && !self.seen.schema.swap(false, Relaxed) => {}
             Guard::None { .. } => self.schema = Some(connection::schema_version(&self.connection)?),
         }
         Ok(())
@@ -266,6 +279,7 @@ impl Writer {
     /// Waits for another process that writes, in shorter steps than SQLite's busy handler, whose pauses grow to 100 ms:
     /// a process that writes without a pause would leave no gap that such a step meets.
     fn begin_between_others(&self) -> rusqlite::Result<()> {
+        self.rolled_back.store(false, Relaxed);
         self.connection.busy_timeout(Duration::ZERO)?;
         let mut began = self.execute(&self.sql.begin);
         if matches!(&began, Err(error) if is_busy(error)) {
@@ -281,13 +295,22 @@ impl Writer {
 
     fn commit(&mut self, writes: u64) -> Result<(), Arc<rusqlite::Error>> {
         let started = Instant::now();
-        self.execute(&self.sql.commit).map_err(Arc::new)?;
+        self.inside.store(COMMITTING, Relaxed);
+        let committed = self.execute(&self.sql.commit);
+        self.inside.store(OUTSIDE, Relaxed);
+        committed.map_err(Arc::new)?;
         self.counters.committed(writes, started.elapsed());
         Ok(())
     }
 
+    /// Ends what a closure has left whose error could not be converted.
+    pub fn abandon(&mut self) {
+        connection::end_statements(&self.connection);
+        self.roll_back();
+    }
+
     /// Rolls back the transaction if one is open.
-    pub fn roll_back(&mut self) {
+    fn roll_back(&mut self) {
         if !self.connection.is_autocommit() {
             // Fails only if SQLite has already rolled back.
             let _gone = self.execute(&self.sql.rollback);
@@ -314,9 +337,16 @@ impl Writer {
         closure(&self.connection)
     }
 
-    fn state_after(&self, ok: bool) -> After {
-        if self.connection.is_autocommit() {
-            return After::Lost(Arc::new(connection::last_error(&self.connection)));
+    /// Ends what the closure left running, and looks what has become of its transaction.
+    fn state_after(&mut self, ok: bool) -> After {
+        let code = connection::last_code(&self.connection);
+        connection::end_statements(&self.connection);
+        if self.rolled_back.load(Relaxed) || self.connection.is_autocommit() {
+            // The closure may have begun another transaction with a savepoint.
+            self.roll_back();
+            let succeeded = matches!(code, ffi::SQLITE_OK | ffi::SQLITE_ROW | ffi::SQLITE_DONE);
+            let cause = ffi::Error::new(if succeeded { ffi::SQLITE_ABORT_ROLLBACK } else { code });
+            return After::Lost(Arc::new(rusqlite::Error::SqliteFailure(cause, None)));
         }
         match ok {
             true if connection::has_deferred_violations(&self.connection) => After::ForeignKey,
@@ -327,6 +357,7 @@ impl Writer {
 
     /// Checkpoints the log as far as readers allow, and closes the connection.
     pub fn close(self) -> Result<(), Error> {
+        connection::finalize_statements(&self.connection);
         if self.external {
             return self.connection.close().map_err(|(_, error)| error.into());
         }

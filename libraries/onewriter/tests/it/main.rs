@@ -3,6 +3,7 @@
 mod asynchronous;
 mod common;
 mod kill;
+mod leftovers;
 mod limits;
 mod promises;
 mod random;

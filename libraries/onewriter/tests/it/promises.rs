@@ -78,6 +78,65 @@ fn nothing_is_written_after_sqlite_has_rolled_back() {
 }
 
 #[test]
+fn a_savepoint_after_a_rollback_hides_nothing() {
+    let conflict = "INSERT OR ROLLBACK INTO note(text) VALUES ('0')";
+    let raise = "CREATE TRIGGER ends BEFORE INSERT ON note WHEN new.text = 'end'
+                 BEGIN SELECT raise(ROLLBACK, 'ended'); END;
+                 INSERT INTO note(text) VALUES ('end')";
+    for ends in [conflict, raise] {
+        for anew in ["SAVEPOINT a", "SAVEPOINT a; SAVEPOINT b", "SAVEPOINT a; RELEASE a; SAVEPOINT a"] {
+            for (at, ok) in [(0, true), (1, true), (0, false), (1, false)] {
+                let goes_on = || {
+                    boxed(move |c: &Connection| {
+                        add(&at.to_string())(c)?;
+                        c.execute_batch(ends).expect_err("SQLite rolls back");
+                        // Begins a transaction that looks like the one before.
+                        let _begun = c.execute_batch(anew);
+                        let _stray = add("stray")(c);
+                        if ok { Ok(1) } else { Err(rusqlite::Error::QueryReturnedNoRows.into()) }
+                    })
+                };
+                let mut closures = vec![boxed(add("0")), boxed(add("1")), boxed(add("2"))];
+                closures[at] = goes_on();
+                let answers = true_answers(closures);
+                let lost: Vec<bool> = answers.iter().map(Result::is_err).collect();
+                assert_eq!(lost, [true, at == 1, false], "{ends}; {anew}: {answers:?}");
+                let causes = answers.iter().filter_map(|answer| match answer {
+                    Err(Error::RolledBack(_)) => answer.as_ref().err().and_then(Error::code),
+                    _ => None,
+                });
+                assert!(causes.into_iter().all(|code| code != 0), "a cause is given: {answers:?}");
+                // The same for a single caller, without a hand-over.
+                let scratch = Scratch::new();
+                let db = scratch.open();
+                db.write(add("0")).expect("written");
+                assert!(db.write(goes_on()).is_err(), "{ends}; {anew}");
+                assert_eq!(notes(&scratch.path()), ["0"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_savepoint_left_open_does_not_reach_a_neighbour() {
+    for ends in ["ROLLBACK TO a", "RELEASE a"] {
+        let open = |note: &'static str| {
+            boxed(move |c: &Connection| {
+                c.execute_batch("SAVEPOINT a")?;
+                add(note)(c)
+            })
+        };
+        let ends = boxed(move |c: &Connection| {
+            add("3")(c)?;
+            c.execute_batch(ends).expect_err("no such savepoint");
+            Ok(3)
+        });
+        let answers = true_answers(vec![open("0"), open("1"), boxed(add("2")), ends, boxed(add("4"))]);
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    }
+}
+
+#[test]
 fn savepoints_of_a_closure_split_nothing() {
     for own in ["SAVEPOINT onewriter", "SAVEPOINT a", "RELEASE onewriter", "ROLLBACK TO onewriter"] {
         let splits = boxed(move |c: &Connection| {
@@ -120,6 +179,32 @@ fn what_an_unguarded_closure_leaves_is_seen() {
         });
         assert_eq!((left.expect("read"), notes(&scratch.path()).len()), (0, 2), "{half}");
     }
+}
+
+#[test]
+fn an_unguarded_closure_that_fails_early_takes_no_schema_with_it() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+    let unguarded = |sql: &'static str| (true, boxed(move |c: &Connection| Ok(c.execute_batch(sql).map(|()| 1)?)));
+    let fails = || (true, boxed(|_: &Connection| Err(rusqlite::Error::QueryReturnedNoRows.into())));
+    let closures = vec![
+        (true, boxed(add("one"))),
+        (true, boxed(add("two"))),
+        unguarded("CREATE TABLE made(x)"),
+        fails(),
+        unguarded("CREATE INDEX by_x ON made(x)"),
+        fails(),
+        unguarded("ALTER TABLE made ADD COLUMN y"),
+        fails(),
+        unguarded("DROP TABLE made"),
+        fails(),
+        (true, boxed(add("three"))),
+    ];
+    let fail = [3, 5, 7, 9];
+    for (at, answer) in mixed(&db, closures).iter().enumerate() {
+        assert_eq!(answer.is_ok(), !fail.contains(&at), "{at}: {answer:?}");
+    }
+    assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
 }
 
 /// A value whose drop panics.
@@ -224,6 +309,24 @@ fn a_panic_outside_a_closure_stops_nobody_else() {
     });
     assert_eq!(answers, (true, true), "each panics in its own caller");
     goes_on(db, &scratch);
+}
+
+#[test]
+fn a_refused_write_is_dropped_quietly() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    let again = db.clone();
+    db.close().expect("closed");
+    let closure = || {
+        let bomb = Bomb;
+        move |_: &Connection| {
+            let _captured = &bomb;
+            Ok::<_, Error>(())
+        }
+    };
+    assert!(matches!(again.write(closure()), Err(Error::Closed)));
+    assert!(matches!(again.write_unguarded(closure()), Err(Error::Closed)));
+    assert!(matches!(pollster::block_on(again.write_async(closure())), Err(Error::Closed)));
 }
 
 #[test]
