@@ -16,6 +16,7 @@ pub mod instance;
 pub mod moment;
 pub mod promises;
 pub mod record;
+pub mod recovered;
 pub mod sessions;
 pub mod token;
 pub mod turns;
@@ -35,13 +36,13 @@ use crate::core::body::Cache;
 use crate::core::instance::{Instance, Message, Replays};
 use crate::core::moment::Moment;
 use crate::core::promises::{Promises, Scope};
+use crate::core::recovered::Recovered;
 use crate::core::sessions::Sessions;
 use crate::core::token::Tokens;
 use crate::core::turns::Turns;
 use crate::core::waiters::Waiters;
 use crate::core::work::{Work, WorkQueue};
 use crate::core::workers::Takes;
-use crate::store::Recovered;
 
 /// State of the scheduler.
 #[derive(Debug)]

@@ -264,7 +264,7 @@ mod tests {
     use crate::core::Core;
     use crate::core::instance::{Message, Replays};
     use crate::core::moment::Moment;
-    use crate::store::Recovered;
+    use crate::core::recovered::Recovered;
 
     const LEASE: Duration = Duration::from_secs(5);
 

@@ -3,6 +3,7 @@
 mod admin;
 mod finish;
 mod held;
+mod open;
 mod reads;
 mod shared;
 mod turns;
@@ -37,11 +38,11 @@ pub struct OneWriter {
     shared: Arc<Shared>,
     polling: Polling,
     acks: Acks,
-    pub(crate) durable: Option<Arc<Durable>>,
+    durable: Option<Arc<Durable>>,
 }
 
 impl OneWriter {
-    pub(crate) fn new(options: &Options, store: Arc<dyn Store>) -> Result<Self, Error> {
+    fn new(options: &Options, store: Arc<dyn Store>) -> Result<Self, Error> {
         let cache = store.keeps().then_some(options.cache);
         let core = Core::new(store.recover()?, cache, Moment::now());
         let shared = Arc::new(Shared::new(core, store));

@@ -16,8 +16,9 @@ use crate::change::Change;
 use crate::core::Core;
 use crate::core::moment::Moment;
 use crate::core::promises::Scope;
+use crate::error::StoreError;
 use crate::provider::finish::Finish;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 type Commit = Pin<Box<dyn Future<Output = Result<(), ProviderError>> + Send>>;
 

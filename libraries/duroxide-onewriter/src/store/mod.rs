@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use duroxide::Event;
-use duroxide::providers::WorkItem;
 
 use crate::change::Change;
-use crate::core::record::Record;
+use crate::core::recovered::Recovered;
 use crate::core::values::Values;
+use crate::error::StoreError;
 
 /// Storage of acknowledged changes. Implementations: [`Durable`], [`Volatile`], and those of tests.
 #[async_trait]
@@ -67,38 +67,4 @@ pub struct Loaded {
     pub history: Result<(Vec<Arc<Event>>, usize), String>,
     /// Values of the instance.
     pub values: Values,
-}
-
-/// Stored state of the scheduler.
-#[derive(Debug, Default)]
-pub struct Recovered {
-    /// Number, name and record of each instance, without histories.
-    pub instances: Vec<(i64, String, Record)>,
-    /// Messages for orchestrations.
-    pub messages: Vec<Kept>,
-    /// Activities to execute.
-    pub work: Vec<Kept>,
-}
-
-/// A stored message or activity.
-#[derive(Debug)]
-pub struct Kept {
-    /// Number of the message or activity.
-    pub id: i64,
-    /// Time from which it is visible, in milliseconds since 1970.
-    pub visible: i64,
-    /// Number of recorded fetches.
-    pub attempts: u32,
-    /// The message or activity.
-    pub item: WorkItem,
-}
-
-/// Reason why a store operation failed.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{what}")]
-pub struct StoreError {
-    /// Message for humans.
-    pub what: String,
-    /// Whether the same call may succeed later.
-    pub retryable: bool,
 }

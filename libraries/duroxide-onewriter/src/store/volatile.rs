@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 
 use crate::change::Change;
+use crate::core::recovered::Recovered;
 use crate::core::values::Values;
-use crate::store::{Loaded, Recovered, Store, StoreError};
+use crate::error::StoreError;
+use crate::store::{Loaded, Store};
 
 /// A store that keeps nothing and does no I/O. It shows the upper limit of the runtime's throughput, for comparison
 /// with durable stores. Memory grows until instances are deleted.

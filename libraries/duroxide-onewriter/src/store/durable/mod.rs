@@ -12,9 +12,10 @@ use async_trait::async_trait;
 use onewriter::{Counters, Database};
 
 use crate::change::Change;
-use crate::error::Error;
+use crate::core::recovered::Recovered;
+use crate::error::{Error, StoreError};
 use crate::options::Options;
-use crate::store::{Loaded, Recovered, Store, StoreError};
+use crate::store::{Loaded, Store};
 
 /// A store in one SQLite file, through [`onewriter`]: concurrent changes share one commit, and each caller is answered
 /// after it.

@@ -8,8 +8,10 @@ use duroxide::providers::{KvEntry, WorkItem};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::core::record::{self, Execution, Record};
+use crate::core::recovered::{Kept, Recovered};
 use crate::core::values::Values;
-use crate::store::{Kept, Loaded, Recovered, StoreError};
+use crate::error::StoreError;
+use crate::store::Loaded;
 
 /// Reads the state of the scheduler. Histories are not included; they are read on demand.
 pub fn recover(connection: &Connection) -> Result<Recovered, StoreError> {

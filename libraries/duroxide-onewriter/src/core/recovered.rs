@@ -1,0 +1,29 @@
+//! Stored state, from which the scheduler starts.
+
+use duroxide::providers::WorkItem;
+
+use crate::core::record::Record;
+
+/// Stored state of the scheduler.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// Number, name and record of each instance, without histories.
+    pub instances: Vec<(i64, String, Record)>,
+    /// Messages for orchestrations.
+    pub messages: Vec<Kept>,
+    /// Activities to execute.
+    pub work: Vec<Kept>,
+}
+
+/// A stored message or activity.
+#[derive(Debug)]
+pub struct Kept {
+    /// Number of the message or activity.
+    pub id: i64,
+    /// Time from which it is visible, in milliseconds since 1970.
+    pub visible: i64,
+    /// Number of recorded fetches.
+    pub attempts: u32,
+    /// The message or activity.
+    pub item: WorkItem,
+}
