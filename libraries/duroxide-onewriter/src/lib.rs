@@ -55,7 +55,7 @@ mod store;
 
 pub use change::{Change, Row};
 pub use core::record::{Execution, History, Record, Unstored};
-pub use core::recovered::{Kept, Recovered};
+pub use core::recovered::{Kept, Queue, Recovered};
 pub use core::values::Values;
 pub use error::{Error, StoreError};
 pub use options::{Acks, Durability, Options, Polling};

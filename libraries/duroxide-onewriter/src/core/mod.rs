@@ -78,6 +78,8 @@ pub struct Core {
     alone: bool,
     /// Whether the clock thread must end.
     stopped: bool,
+    /// Number of stored rows that cannot be deserialised.
+    quarantined: usize,
 }
 
 impl Core {
@@ -107,6 +109,7 @@ impl Core {
             broken: None,
             alone: cache.is_none(),
             stopped: false,
+            quarantined: 0,
         };
         core.recover(recovered, now);
         core
@@ -124,14 +127,14 @@ impl Core {
             instance.record = Some(record);
             self.instances.insert(id, instance);
         }
-        for kept in recovered.messages {
-            self.last_message = self.last_message.max(kept.id);
+        (self.last_message, self.last_work) = (recovered.messages.last, recovered.work.last);
+        self.quarantined = recovered.messages.quarantined + recovered.work.quarantined;
+        for kept in recovered.messages.items {
             let mut message = Message::new(Arc::new(kept.item), kept.visible);
             (message.attempts, message.recorded, message.recovered) = (kept.attempts, kept.attempts, true);
             self.enqueue(kept.id, message, now);
         }
-        for kept in recovered.work {
-            self.last_work = self.last_work.max(kept.id);
+        for kept in recovered.work.items {
             if let Some(mut work) = Work::new(Arc::new(kept.item), kept.visible) {
                 (work.attempts, work.recorded, work.recovered) = (kept.attempts, kept.attempts, true);
                 self.work.insert(kept.id, work, now);
@@ -188,6 +191,11 @@ impl Core {
     /// If the scheduler is broken or closed.
     pub fn usable(&self, operation: &str) -> Result<(), ProviderError> {
         self.broken.as_ref().map_or(Ok(()), |why| Err(ProviderError::permanent(operation, why.clone())))
+    }
+
+    /// Number of stored rows that could not be deserialised when the provider was opened.
+    pub fn quarantined(&self) -> usize {
+        self.quarantined
     }
 
     /// Ends the clock thread.

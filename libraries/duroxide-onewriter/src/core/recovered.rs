@@ -10,9 +10,20 @@ pub struct Recovered {
     /// Number, name and record of each instance, without histories.
     pub instances: Vec<(i64, String, Record)>,
     /// Messages for orchestrations.
-    pub messages: Vec<Kept>,
+    pub messages: Queue,
     /// Activities to execute.
-    pub work: Vec<Kept>,
+    pub work: Queue,
+}
+
+/// A stored queue.
+#[derive(Debug, Default)]
+pub struct Queue {
+    /// Items in the order of their numbers.
+    pub items: Vec<Kept>,
+    /// Highest number in the store, of an item or of a quarantined row; 0 if there is none.
+    pub last: i64,
+    /// Number of rows that cannot be deserialised. They stay in the store and are not scheduled.
+    pub quarantined: usize,
 }
 
 /// A stored message or activity.

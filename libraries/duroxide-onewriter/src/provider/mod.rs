@@ -76,6 +76,14 @@ impl OneWriter {
         self.shared.with(|core, _| core.drop_bodies());
     }
 
+    /// Number of queued messages and activities that this version could not deserialise when the file was opened, for
+    /// example of a kind that a later version added. They stay in the file, where a version that can deserialise them
+    /// schedules them. A `tracing` warning names each row.
+    #[must_use]
+    pub fn quarantined(&self) -> usize {
+        self.shared.with(|core, _| core.quarantined())
+    }
+
     /// Highest fetch count among the messages waiting for an instance, or `None` if there are none.
     #[must_use]
     pub fn most_attempts(&self, instance: &str) -> Option<u32> {

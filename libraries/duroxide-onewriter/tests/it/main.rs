@@ -6,6 +6,7 @@ mod common;
 mod disk;
 mod failures;
 mod memory;
+mod quarantine;
 mod reopen;
 mod stress;
 mod through;

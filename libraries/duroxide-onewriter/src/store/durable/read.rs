@@ -7,8 +7,9 @@ use duroxide::Event;
 use duroxide::providers::{KvEntry, WorkItem};
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::core::instance::target;
 use crate::core::record::{self, Execution, Record};
-use crate::core::recovered::{Kept, Recovered};
+use crate::core::recovered::{Kept, Queue, Recovered};
 use crate::core::values::Values;
 use crate::error::StoreError;
 use crate::store::Loaded;
@@ -54,21 +55,32 @@ pub fn recover(connection: &Connection) -> Result<Recovered, StoreError> {
         };
         instances.push((id, row.get(1)?, record));
     }
-    Ok(Recovered { instances, messages: kept(connection, "message")?, work: kept(connection, "work")? })
+    let is_work = |item: &WorkItem| matches!(item, WorkItem::ActivityExecute { .. });
+    let messages = queue(connection, "message", |item| target(item).is_some())?;
+    Ok(Recovered { instances, messages, work: queue(connection, "work", is_work)? })
 }
 
-fn kept(connection: &Connection, table: &str) -> Result<Vec<Kept>, StoreError> {
+/// Reads a queue. A row that cannot be deserialised, or is not of this queue, is quarantined: it stays in the file.
+fn queue(connection: &Connection, table: &str, belongs: fn(&WorkItem) -> bool) -> Result<Queue, StoreError> {
     let mut statement = connection.prepare(&format!("SELECT id, visible, attempts, item FROM {table} ORDER BY id"))?;
     let mut rows = statement.query([])?;
-    let mut kept = Vec::new();
+    let mut queue = Queue::default();
     while let Some(row) = rows.next()? {
         let id = row.get(0)?;
-        let item: WorkItem = serde_json::from_str(row.get_ref(3)?.as_str().unwrap_or_default()).map_err(|error| {
-            StoreError { what: format!("{table} {id} is not understood: {error}"), retryable: false }
-        })?;
-        kept.push(Kept { id, visible: row.get(1)?, attempts: row.get(2)?, item });
+        queue.last = id;
+        let item = serde_json::from_str(row.get_ref(3)?.as_str().unwrap_or_default());
+        let reason = match item {
+            Ok(item) if belongs(&item) => {
+                queue.items.push(Kept { id, visible: row.get(1)?, attempts: row.get(2)?, item });
+                continue;
+            }
+            Ok(_) => "an item of another queue".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        queue.quarantined += 1;
+        tracing::warn!(table, id, reason, "a queued row cannot be read: it stays in the file and is not scheduled");
     }
-    Ok(kept)
+    Ok(queue)
 }
 
 /// Reads the history of an execution and the values of its instance.
