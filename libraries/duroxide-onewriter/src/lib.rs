@@ -54,6 +54,7 @@ mod provider;
 mod store;
 
 pub use change::{Change, Row};
+pub use core::listing::{Selection, Summary};
 pub use core::record::{Execution, History, Record, Unstored};
 pub use core::recovered::{Kept, Queue, Recovered};
 pub use core::values::Values;

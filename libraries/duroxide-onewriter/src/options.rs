@@ -10,6 +10,7 @@ pub struct Options {
     pub(crate) polling: Polling,
     pub(crate) acks: Acks,
     pub(crate) cache: usize,
+    pub(crate) ended: usize,
 }
 
 /// Behaviour of a fetch that finds nothing.
@@ -46,7 +47,14 @@ pub enum Acks {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { durability: Durability::Full, readers: 2, polling: Polling::Long, acks: Acks::Awaited, cache: 64 << 20 }
+        Self {
+            durability: Durability::Full,
+            readers: 2,
+            polling: Polling::Long,
+            acks: Acks::Awaited,
+            cache: 64 << 20,
+            ended: 10_000,
+        }
     }
 }
 
@@ -84,6 +92,14 @@ impl Options {
     #[must_use]
     pub fn cache(mut self, bytes: usize) -> Self {
         self.cache = bytes;
+        self
+    }
+
+    /// Number of ended instances in memory, 3 KB each. Default: 10,000. The least recently used are evicted first and
+    /// read again on demand.
+    #[must_use]
+    pub fn ended(mut self, instances: usize) -> Self {
+        self.ended = instances;
         self
     }
 }

@@ -11,8 +11,10 @@ pub mod ack;
 pub mod admin;
 pub mod body;
 pub mod early;
+pub mod ended;
 pub mod history;
 pub mod instance;
+pub mod listing;
 pub mod moment;
 pub mod promises;
 pub mod record;
@@ -33,6 +35,7 @@ use duroxide::providers::ProviderError;
 use tokio::sync::Notify;
 
 use crate::core::body::Cache;
+use crate::core::ended::Ended;
 use crate::core::instance::{Instance, Message, Replays};
 use crate::core::moment::Moment;
 use crate::core::promises::{Promises, Scope};
@@ -59,6 +62,7 @@ pub struct Core {
     work: WorkQueue,
     sessions: Sessions,
     cache: Cache,
+    ended: Ended,
     turn_waiters: Waiters<Replays>,
     work_waiters: Waiters<Takes>,
     /// Waiters to notify after the lock is released.
@@ -84,8 +88,8 @@ pub struct Core {
 
 impl Core {
     /// Creates the scheduler from the stored state. `cache` is the capacity for histories in bytes, `None` if the store
-    /// keeps nothing.
-    pub fn new(recovered: Recovered, cache: Option<usize>, now: Moment) -> Self {
+    /// keeps nothing. `ended` is the number of ended instances that stay in memory if it does.
+    pub fn new(recovered: Recovered, cache: Option<usize>, ended: usize, now: Moment) -> Self {
         let mut core = Self {
             instances: HashMap::new(),
             names: HashMap::new(),
@@ -98,6 +102,7 @@ impl Core {
             work: WorkQueue::default(),
             sessions: Sessions::default(),
             cache: Cache::new(cache),
+            ended: Ended::new(cache.map(|_| ended), recovered.elsewhere),
             turn_waiters: Waiters::default(),
             work_waiters: Waiters::default(),
             woken: Vec::new(),
@@ -116,16 +121,9 @@ impl Core {
     }
 
     fn recover(&mut self, recovered: Recovered, now: Moment) {
+        self.last_instance = recovered.last_instance;
         for (id, name, record) in recovered.instances {
-            let name: Arc<str> = Arc::from(name);
-            self.last_instance = self.last_instance.max(id);
-            self.names.insert(Arc::clone(&name), id);
-            if let Some(parent) = record.parent.clone().filter(|_| record.is_named()) {
-                self.children.entry(parent).or_default().insert(id);
-            }
-            let mut instance = Instance::new(name);
-            instance.record = Some(record);
-            self.instances.insert(id, instance);
+            self.restore(id, Arc::from(name), record);
         }
         (self.last_message, self.last_work) = (recovered.messages.last, recovered.work.last);
         self.quarantined = recovered.messages.quarantined + recovered.work.quarantined;

@@ -7,8 +7,12 @@ use crate::core::record::Record;
 /// Stored state of the scheduler.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// Number, name and record of each instance, without histories.
+    /// Number, name and record of each instance that is running or has messages, without histories.
     pub instances: Vec<(i64, String, Record)>,
+    /// Highest number of an instance in the store; 0 if there is none.
+    pub last_instance: i64,
+    /// Whether the store may contain other instances.
+    pub elsewhere: bool,
     /// Messages for orchestrations.
     pub messages: Queue,
     /// Activities to execute.

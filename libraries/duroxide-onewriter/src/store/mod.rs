@@ -10,8 +10,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use duroxide::Event;
+use duroxide::providers::SystemMetrics;
 
 use crate::change::Change;
+use crate::core::listing::Selection;
+use crate::core::record::Record;
 use crate::core::recovered::Recovered;
 use crate::core::values::Values;
 use crate::error::StoreError;
@@ -22,7 +25,8 @@ pub trait Store: Send + Sync + 'static {
     /// Whether the store keeps anything. If not, memory holds everything and the store is not read.
     fn keeps(&self) -> bool;
 
-    /// Reads the whole state of the scheduler, when a provider is opened.
+    /// Reads the state of the scheduler, when a provider is opened: queues, and instances that are running or have
+    /// messages. Others are read on demand.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -51,6 +55,30 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// If it cannot be read.
     async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError>;
+
+    /// Reads the number and the record, without histories, of the instance with this name.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    async fn find(&self, name: &str) -> Result<Option<(i64, Record)>, StoreError>;
+
+    /// Reads the names of the selected instances, the latest instance first.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    async fn list(&self, selection: Selection) -> Result<Vec<String>, StoreError>;
+
+    /// Reads the names of the instances that this one has started.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    async fn children(&self, name: &str) -> Result<Vec<String>, StoreError>;
+
+    /// Counts instances, executions and events.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    async fn metrics(&self) -> Result<SystemMetrics, StoreError>;
 
     /// Completes pending changes and closes the files.
     ///

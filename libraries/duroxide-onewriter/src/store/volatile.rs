@@ -1,8 +1,11 @@
 //! The store that keeps nothing.
 
 use async_trait::async_trait;
+use duroxide::providers::SystemMetrics;
 
 use crate::change::Change;
+use crate::core::listing::Selection;
+use crate::core::record::Record;
 use crate::core::recovered::Recovered;
 use crate::core::values::Values;
 use crate::error::StoreError;
@@ -33,6 +36,22 @@ impl Store for Volatile {
 
     async fn output(&self, _: i64, _: u64) -> Result<Option<String>, StoreError> {
         Ok(None)
+    }
+
+    async fn find(&self, _: &str) -> Result<Option<(i64, Record)>, StoreError> {
+        Ok(None)
+    }
+
+    async fn list(&self, _: Selection) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn children(&self, _: &str) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn metrics(&self) -> Result<SystemMetrics, StoreError> {
+        Ok(SystemMetrics::default())
     }
 
     fn close(&self) -> Result<(), StoreError> {

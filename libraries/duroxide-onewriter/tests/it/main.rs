@@ -4,6 +4,7 @@
 
 mod common;
 mod disk;
+mod ended;
 mod failures;
 mod memory;
 mod quarantine;
