@@ -1,8 +1,6 @@
-//! Errors from opening a provider.
+//! Errors of opening a provider, and of its store.
 
 use std::path::PathBuf;
-
-use crate::store::StoreError;
 
 /// Reason why a provider could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -53,4 +51,14 @@ pub enum Error {
     /// The stored state could not be read.
     #[error("what was kept could not be read: {0}")]
     Recovery(#[from] StoreError),
+}
+
+/// Reason why a store operation failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{what}")]
+pub struct StoreError {
+    /// Message for humans.
+    pub what: String,
+    /// Whether the same call may succeed later.
+    pub retryable: bool,
 }

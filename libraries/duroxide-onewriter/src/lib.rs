@@ -54,9 +54,11 @@ mod provider;
 mod store;
 
 pub use change::{Change, Row};
+pub use core::listing::{Selection, Summary};
 pub use core::record::{Execution, History, Record, Unstored};
+pub use core::recovered::{Kept, Queue, Recovered};
 pub use core::values::Values;
-pub use error::Error;
+pub use error::{Error, StoreError};
 pub use options::{Acks, Durability, Options, Polling};
 pub use provider::OneWriter;
-pub use store::{Durable, Kept, Loaded, Recovered, Store, StoreError, Volatile};
+pub use store::{Durable, Loaded, Store, Volatile};

@@ -1,13 +1,6 @@
 //! Options for opening a provider.
 
-use std::path::Path;
-use std::sync::Arc;
-
 pub use onewriter::Durability;
-
-use crate::error::Error;
-use crate::provider::OneWriter;
-use crate::store::{Durable, Store, Volatile};
 
 /// Options for opening a provider. The defaults are durable, with long polling.
 #[derive(Debug, Clone)]
@@ -17,6 +10,7 @@ pub struct Options {
     pub(crate) polling: Polling,
     pub(crate) acks: Acks,
     pub(crate) cache: usize,
+    pub(crate) ended: usize,
 }
 
 /// Behaviour of a fetch that finds nothing.
@@ -53,7 +47,14 @@ pub enum Acks {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { durability: Durability::Full, readers: 2, polling: Polling::Long, acks: Acks::Awaited, cache: 64 << 20 }
+        Self {
+            durability: Durability::Full,
+            readers: 2,
+            polling: Polling::Long,
+            acks: Acks::Awaited,
+            cache: 64 << 20,
+            ended: 10_000,
+        }
     }
 }
 
@@ -94,30 +95,11 @@ impl Options {
         self
     }
 
-    /// Opens the database in this file, which is created if it does not exist.
-    ///
-    /// # Errors
-    /// If another process has it open, or it cannot be opened.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<OneWriter, Error> {
-        let durable = Arc::new(Durable::open(path, self)?);
-        let mut provider = self.open_on(Arc::clone(&durable) as Arc<dyn Store>)?;
-        provider.durable = Some(durable);
-        Ok(provider)
-    }
-
-    /// Creates the same provider without storage.
-    ///
-    /// # Errors
-    /// If the clock thread cannot be started.
-    pub fn volatile(&self) -> Result<OneWriter, Error> {
-        self.open_on(Arc::new(Volatile))
-    }
-
-    /// Opens the provider on a custom store.
-    ///
-    /// # Errors
-    /// If the stored state cannot be read, or the clock thread cannot be started.
-    pub fn open_on(&self, store: Arc<dyn Store>) -> Result<OneWriter, Error> {
-        OneWriter::new(self, store)
+    /// Number of ended instances in memory, 3 KB each. Default: 10,000. The least recently used are evicted first and
+    /// read again on demand.
+    #[must_use]
+    pub fn ended(mut self, instances: usize) -> Self {
+        self.ended = instances;
+        self
     }
 }

@@ -1,20 +1,14 @@
 //! Administrative operations on instances and executions.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use duroxide::providers::{
-    DeleteInstanceResult, InstanceFilter, ProviderError, PruneOptions, PruneResult, QueueDepths, SystemMetrics,
-};
+use duroxide::providers::{DeleteInstanceResult, ProviderError, PruneOptions, PruneResult, QueueDepths, SystemMetrics};
 
 use crate::change::{Change, Row};
 use crate::core::Core;
 use crate::core::instance::{Instance, Lease};
 use crate::core::moment::Moment;
 use crate::core::record::{RUNNING, Record};
-
-/// Default limit of an operation on many instances.
-const MOST: usize = 1_000;
 
 /// Instances being deleted.
 #[derive(Debug)]
@@ -36,14 +30,6 @@ pub struct Pruning {
 }
 
 impl Core {
-    /// Returns instance names and records, the latest instance first.
-    pub fn records(&self) -> Vec<(&Arc<str>, &Record)> {
-        let mut all: Vec<_> = self.instances.iter().collect();
-        all.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(**id));
-        let records = all.into_iter().filter_map(|(_, i)| Some((&i.name, i.record.as_ref()?)));
-        records.filter(|(_, record)| record.is_named()).collect()
-    }
-
     /// Returns the number and record of the instance with this name.
     pub fn record(&self, name: &str) -> Option<(i64, &Record)> {
         self.any_record(name).filter(|(_, record)| record.is_named())
@@ -84,7 +70,8 @@ impl Core {
         QueueDepths { orchestrator_queue: messages, worker_queue: self.work.unleased(), timer_queue: 0 }
     }
 
-    /// First phase of a deletion. Returns `None` while a change of one of the instances is being committed.
+    /// First phase of a deletion. Returns `None` while a change of one of the instances is being committed. The names
+    /// must be pinned; `stored` are parents in `names` and their children in the store.
     ///
     /// # Errors
     /// If an instance is running and `force` is false, or has a child that is not in `names`.
@@ -92,6 +79,7 @@ impl Core {
         &mut self,
         names: &[String],
         force: bool,
+        stored: &[(String, String)],
         now: Moment,
     ) -> Result<Option<(Change, Deletion)>, ProviderError> {
         let wrong = |what: String| ProviderError::permanent("delete_instances_atomic", what);
@@ -99,7 +87,9 @@ impl Core {
         let mut deletion =
             Deletion { instances: vec![], messages: vec![], work: vec![], result: DeleteInstanceResult::default() };
         for name in &all {
-            if let Some(child) = self.children(name).into_iter().find(|child| !all.contains(child.as_str())) {
+            let stored = stored.iter().filter(|(parent, _)| parent == name).map(|(_, child)| child.clone());
+            let children = self.children(name).into_iter().chain(stored);
+            if let Some(child) = children.into_iter().find(|child| !all.contains(child.as_str())) {
                 return Err(wrong(format!("instance {name} has a child {child} that is not to be deleted")));
             }
             let Some(id) = self.find(name) else { continue };
@@ -158,13 +148,8 @@ impl Core {
             // Data read during the deletion is stale. Messages that arrived for the name during the deletion stay and
             // wait for a start.
             instance.epoch += 1;
-            if let Some(parent) = parent
-                && let Some(children) = self.children.get_mut(&parent)
-            {
-                children.remove(id);
-                if children.is_empty() {
-                    self.children.remove(&parent);
-                }
+            if let Some(parent) = parent {
+                self.remove_child(&parent, *id);
             }
         }
         for id in &deletion.instances {
@@ -182,27 +167,6 @@ impl Core {
             self.change_lease(*id, now, |lease| *lease = None);
         }
         self.settle();
-    }
-
-    /// Returns the ended root instances that match the filter, for a bulk deletion.
-    pub fn deletable(&self, filter: &InstanceFilter) -> Vec<String> {
-        let ended = |record: &Record| ["Completed", "Failed", "ContinuedAsNew"].contains(&record.status());
-        self.filtered(filter, |record| record.parent.is_none() && ended(record))
-    }
-
-    /// Returns the instances that match the filter, for a bulk pruning.
-    pub fn prunable(&self, filter: &InstanceFilter) -> Vec<String> {
-        self.filtered(filter, |_| true)
-    }
-
-    fn filtered(&self, filter: &InstanceFilter, is: impl Fn(&Record) -> bool) -> Vec<String> {
-        let ids: Option<HashSet<&str>> =
-            filter.instance_ids.as_ref().map(|ids| ids.iter().map(String::as_str).collect());
-        let records = self.records().into_iter();
-        let named = records.filter(|(name, _)| ids.as_ref().is_none_or(|ids| ids.contains(&***name)));
-        let fitting = named.filter(|(_, record)| is(record) && is_before(record, filter.completed_before));
-        let most = filter.limit.map_or(MOST, |limit| usize::try_from(limit).unwrap_or(MOST));
-        fitting.take(most).map(|(name, _)| name.to_string()).collect()
     }
 
     /// First phase of a pruning.
@@ -238,11 +202,6 @@ impl Core {
             record.executions.retain(|execution, _| !pruning.executions.contains(execution));
         }
     }
-}
-
-fn is_before(record: &Record, before: Option<u64>) -> bool {
-    let completed = record.latest().and_then(|latest| u64::try_from(latest.completed?).ok());
-    before.is_none_or(|before| completed.is_some_and(|completed| completed < before))
 }
 
 fn count(n: usize) -> u64 {

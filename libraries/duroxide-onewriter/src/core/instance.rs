@@ -28,6 +28,8 @@ pub struct Instance {
     pub ready: Option<i64>,
     /// Time at which the next delayed message becomes visible.
     pub due: Option<i64>,
+    /// Place among the ended instances that may be evicted.
+    pub ended: Option<u64>,
 }
 
 /// A message for an orchestration.
@@ -74,7 +76,7 @@ impl Instance {
     /// Creates an instance without a record or messages.
     pub fn new(name: Arc<str>) -> Self {
         let messages = BTreeMap::new();
-        Self { name, record: None, messages, lease: None, body: None, epoch: 0, ready: None, due: None }
+        Self { name, record: None, messages, lease: None, body: None, epoch: 0, ready: None, due: None, ended: None }
     }
 
     /// Returns the lease if it is the one of this claim.

@@ -11,11 +11,14 @@ pub mod ack;
 pub mod admin;
 pub mod body;
 pub mod early;
+pub mod ended;
 pub mod history;
 pub mod instance;
+pub mod listing;
 pub mod moment;
 pub mod promises;
 pub mod record;
+pub mod recovered;
 pub mod sessions;
 pub mod token;
 pub mod turns;
@@ -32,16 +35,17 @@ use duroxide::providers::ProviderError;
 use tokio::sync::Notify;
 
 use crate::core::body::Cache;
+use crate::core::ended::Ended;
 use crate::core::instance::{Instance, Message, Replays};
 use crate::core::moment::Moment;
 use crate::core::promises::{Promises, Scope};
+use crate::core::recovered::Recovered;
 use crate::core::sessions::Sessions;
 use crate::core::token::Tokens;
 use crate::core::turns::Turns;
 use crate::core::waiters::Waiters;
 use crate::core::work::{Work, WorkQueue};
 use crate::core::workers::Takes;
-use crate::store::Recovered;
 
 /// State of the scheduler.
 #[derive(Debug)]
@@ -58,6 +62,7 @@ pub struct Core {
     work: WorkQueue,
     sessions: Sessions,
     cache: Cache,
+    ended: Ended,
     turn_waiters: Waiters<Replays>,
     work_waiters: Waiters<Takes>,
     /// Waiters to notify after the lock is released.
@@ -77,12 +82,14 @@ pub struct Core {
     alone: bool,
     /// Whether the clock thread must end.
     stopped: bool,
+    /// Number of stored rows that cannot be deserialised.
+    quarantined: usize,
 }
 
 impl Core {
     /// Creates the scheduler from the stored state. `cache` is the capacity for histories in bytes, `None` if the store
-    /// keeps nothing.
-    pub fn new(recovered: Recovered, cache: Option<usize>, now: Moment) -> Self {
+    /// keeps nothing. `ended` is the number of ended instances that stay in memory if it does.
+    pub fn new(recovered: Recovered, cache: Option<usize>, ended: usize, now: Moment) -> Self {
         let mut core = Self {
             instances: HashMap::new(),
             names: HashMap::new(),
@@ -95,6 +102,7 @@ impl Core {
             work: WorkQueue::default(),
             sessions: Sessions::default(),
             cache: Cache::new(cache),
+            ended: Ended::new(cache.map(|_| ended), recovered.elsewhere),
             turn_waiters: Waiters::default(),
             work_waiters: Waiters::default(),
             woken: Vec::new(),
@@ -106,31 +114,25 @@ impl Core {
             broken: None,
             alone: cache.is_none(),
             stopped: false,
+            quarantined: 0,
         };
         core.recover(recovered, now);
         core
     }
 
     fn recover(&mut self, recovered: Recovered, now: Moment) {
+        self.last_instance = recovered.last_instance;
         for (id, name, record) in recovered.instances {
-            let name: Arc<str> = Arc::from(name);
-            self.last_instance = self.last_instance.max(id);
-            self.names.insert(Arc::clone(&name), id);
-            if let Some(parent) = record.parent.clone().filter(|_| record.is_named()) {
-                self.children.entry(parent).or_default().insert(id);
-            }
-            let mut instance = Instance::new(name);
-            instance.record = Some(record);
-            self.instances.insert(id, instance);
+            self.restore(id, Arc::from(name), record);
         }
-        for kept in recovered.messages {
-            self.last_message = self.last_message.max(kept.id);
+        (self.last_message, self.last_work) = (recovered.messages.last, recovered.work.last);
+        self.quarantined = recovered.messages.quarantined + recovered.work.quarantined;
+        for kept in recovered.messages.items {
             let mut message = Message::new(Arc::new(kept.item), kept.visible);
             (message.attempts, message.recorded, message.recovered) = (kept.attempts, kept.attempts, true);
             self.enqueue(kept.id, message, now);
         }
-        for kept in recovered.work {
-            self.last_work = self.last_work.max(kept.id);
+        for kept in recovered.work.items {
             if let Some(mut work) = Work::new(Arc::new(kept.item), kept.visible) {
                 (work.attempts, work.recorded, work.recovered) = (kept.attempts, kept.attempts, true);
                 self.work.insert(kept.id, work, now);
@@ -187,6 +189,11 @@ impl Core {
     /// If the scheduler is broken or closed.
     pub fn usable(&self, operation: &str) -> Result<(), ProviderError> {
         self.broken.as_ref().map_or(Ok(()), |why| Err(ProviderError::permanent(operation, why.clone())))
+    }
+
+    /// Number of stored rows that could not be deserialised when the provider was opened.
+    pub fn quarantined(&self) -> usize {
+        self.quarantined
     }
 
     /// Ends the clock thread.

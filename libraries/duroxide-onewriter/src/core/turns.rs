@@ -75,6 +75,7 @@ impl Core {
     /// Recomputes when the instance is due.
     pub fn schedule(&mut self, id: i64, now: Moment) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
+        self.ended.remove(instance);
         let was_ready = instance.ready.take();
         if let Some(message) = was_ready {
             self.turns.ready.remove(&(message, id));
@@ -114,6 +115,7 @@ impl Core {
                 self.wake_for(id);
             }
         }
+        self.settle_ended(id);
     }
 
     /// Wakes a dispatcher that can take the instance.
@@ -264,12 +266,12 @@ mod tests {
     use crate::core::Core;
     use crate::core::instance::{Message, Replays};
     use crate::core::moment::Moment;
-    use crate::store::Recovered;
+    use crate::core::recovered::Recovered;
 
     const LEASE: Duration = Duration::from_secs(5);
 
     fn core(now: Moment) -> Core {
-        Core::new(Recovered::default(), None, now)
+        Core::new(Recovered::default(), None, 0, now)
     }
 
     fn start(core: &mut Core, instance: &str, visible: i64, now: Moment) {

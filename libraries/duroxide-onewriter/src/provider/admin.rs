@@ -8,6 +8,7 @@ use duroxide::providers::{
 };
 
 use crate::core::Core;
+use crate::core::listing::Selection;
 use crate::core::record::Record;
 use crate::provider::OneWriter;
 use crate::provider::shared::told;
@@ -27,6 +28,15 @@ impl OneWriter {
         self.shared.store.output(id, execution).await.map_err(|error| told(operation, error))
     }
 
+    /// Lists instances: from memory if the store keeps nothing, otherwise from the store.
+    async fn list(&self, operation: &str, selection: Selection) -> Result<Vec<String>, ProviderError> {
+        self.catch_up().await;
+        if !self.shared.store.keeps() {
+            return Ok(self.shared.with(|core, _| core.list(&selection)));
+        }
+        self.shared.store.list(selection).await.map_err(|error| told(operation, error))
+    }
+
     fn record<T>(
         &self,
         operation: &str,
@@ -44,20 +54,16 @@ impl OneWriter {
 #[async_trait]
 impl ProviderAdmin for OneWriter {
     async fn list_instances(&self) -> Result<Vec<String>, ProviderError> {
-        self.catch_up(None).await;
-        Ok(self.shared.with(|core, _| core.records().into_iter().map(|(name, _)| name.to_string()).collect()))
+        self.list("list_instances", Selection::of(|_| true)).await
     }
 
     async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ProviderError> {
-        self.catch_up(None).await;
-        Ok(self.shared.with(|core, _| {
-            let records = core.records().into_iter().filter(|(_, record)| record.status() == status);
-            records.map(|(name, _)| name.to_string()).collect()
-        }))
+        let status = status.to_owned();
+        self.list("list_instances_by_status", Selection::of(move |summary| summary.status == status)).await
     }
 
     async fn list_executions(&self, instance: &str) -> Result<Vec<u64>, ProviderError> {
-        self.catch_up(Some(instance)).await;
+        let _pins = self.instance("list_executions", instance).await?;
         Ok(self.shared.with(|core, _| {
             core.any_record(instance).map_or_else(Vec::new, |(_, record)| record.executions.keys().copied().collect())
         }))
@@ -76,13 +82,13 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn latest_execution_id(&self, instance: &str) -> Result<u64, ProviderError> {
-        self.catch_up(Some(instance)).await;
+        let _pins = self.instance("latest_execution_id", instance).await?;
         Ok(self.shared.with(|core, _| core.any_record(instance).map_or(1, |(_, record)| record.last_execution())))
     }
 
     async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ProviderError> {
-        self.catch_up(Some(instance)).await;
         const INFO: &str = "get_instance_info";
+        let _pins = self.instance(INFO, instance).await?;
         let (id, kept, mut info) = self.record(INFO, instance, |id, record| {
             let latest = record.latest();
             let updated = latest.map_or(record.created, |latest| latest.completed.unwrap_or(latest.started));
@@ -104,8 +110,8 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn get_execution_info(&self, instance: &str, execution_id: u64) -> Result<ExecutionInfo, ProviderError> {
-        self.catch_up(Some(instance)).await;
         const INFO: &str = "get_execution_info";
+        let _pins = self.instance(INFO, instance).await?;
         let found = self.shared.with(|core, _| {
             core.usable(INFO)?;
             let Some((id, record)) = core.any_record(instance) else { return Ok(None) };
@@ -128,22 +134,28 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn get_system_metrics(&self) -> Result<SystemMetrics, ProviderError> {
-        self.catch_up(None).await;
-        Ok(self.shared.with(|core, _| core.metrics()))
+        self.catch_up().await;
+        if !self.shared.store.keeps() {
+            return Ok(self.shared.with(|core, _| core.metrics()));
+        }
+        self.shared.store.metrics().await.map_err(|error| told("get_system_metrics", error))
     }
 
     async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
-        self.catch_up(None).await;
+        self.catch_up().await;
         Ok(self.shared.with(|core, _| core.depths()))
     }
 
     async fn list_children(&self, instance_id: &str) -> Result<Vec<String>, ProviderError> {
-        self.catch_up(None).await;
-        Ok(self.shared.with(|core, _| core.children(instance_id)))
+        self.catch_up().await;
+        if !self.shared.store.keeps() {
+            return Ok(self.shared.with(|core, _| core.children(instance_id)));
+        }
+        self.shared.store.children(instance_id).await.map_err(|error| told("list_children", error))
     }
 
     async fn get_parent_id(&self, instance_id: &str) -> Result<Option<String>, ProviderError> {
-        self.catch_up(Some(instance_id)).await;
+        let _pins = self.instance("get_parent_id", instance_id).await?;
         self.record("get_parent_id", instance_id, |_, record| record.parent.as_deref().map(str::to_owned))
     }
 
@@ -152,17 +164,29 @@ impl ProviderAdmin for OneWriter {
         ids: &[String],
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
-        self.catch_up(None).await;
+        self.catch_up().await;
         const DELETE: &str = "delete_instances_atomic";
+        let _pins = self.shared.pin(DELETE, ids.iter().map(String::as_str)).await?;
         let (change, deletion) = loop {
+            let evicted = self.shared.with(|core, _| core.evicted_children());
+            let mut stored = Vec::new();
+            for name in ids {
+                let children = self.shared.store.children(name).await.map_err(|error| told(DELETE, error))?;
+                stored.extend(children.into_iter().map(|child| (name.clone(), child)));
+            }
             let begun = self.shared.with(|core, now| {
                 core.usable(DELETE)?;
-                let begun = core.begin_delete(ids, force, now)?;
-                Ok::<_, ProviderError>(begun.ok_or_else(|| core.when_settled()))
+                if core.evicted_children() != evicted {
+                    return Ok(Err(None));
+                }
+                let begun = core.begin_delete(ids, force, &stored, now)?;
+                Ok::<_, ProviderError>(begun.ok_or_else(|| Some(core.when_settled())))
             })?;
             match begun {
                 Ok(begun) => break begun,
-                Err(settled) => settled.notified().await,
+                Err(Some(settled)) => settled.notified().await,
+                // A child may have left memory after the store was read.
+                Err(None) => {}
             }
         };
         let result = deletion.result.clone();
@@ -174,9 +198,8 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn delete_instance_bulk(&self, filter: InstanceFilter) -> Result<DeleteInstanceResult, ProviderError> {
-        self.catch_up(None).await;
         let mut total = DeleteInstanceResult::default();
-        for root in self.shared.with(|core, _| core.deletable(&filter)) {
+        for root in self.list("delete_instance_bulk", Selection::deletable(&filter)).await? {
             let tree = self.get_instance_tree(&root).await?;
             let deleted = self.delete_instances_atomic(&tree.all_ids, true).await?;
             total.instances_deleted += deleted.instances_deleted;
@@ -188,8 +211,8 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn prune_executions(&self, instance_id: &str, options: PruneOptions) -> Result<PruneResult, ProviderError> {
-        self.catch_up(Some(instance_id)).await;
         const PRUNE: &str = "prune_executions";
+        let _pins = self.instance(PRUNE, instance_id).await?;
         let (change, pruning) = self.shared.with(|core, _| {
             core.usable(PRUNE)?;
             core.begin_prune(instance_id, &options)
@@ -209,9 +232,8 @@ impl ProviderAdmin for OneWriter {
         filter: InstanceFilter,
         options: PruneOptions,
     ) -> Result<PruneResult, ProviderError> {
-        self.catch_up(None).await;
         let mut total = PruneResult::default();
-        for instance in self.shared.with(|core, _| core.prunable(&filter)) {
+        for instance in self.list("prune_executions_bulk", Selection::prunable(&filter)).await? {
             let pruned = self.prune_executions(&instance, options.clone()).await?;
             total.instances_processed += pruned.instances_processed;
             total.executions_deleted += pruned.executions_deleted;

@@ -3,6 +3,8 @@
 mod admin;
 mod finish;
 mod held;
+mod open;
+mod pins;
 mod reads;
 mod shared;
 mod turns;
@@ -28,6 +30,7 @@ use crate::core::Core;
 use crate::core::moment::Moment;
 use crate::error::Error;
 use crate::options::{Acks, Options, Polling};
+use crate::provider::pins::Pins;
 use crate::provider::shared::Shared;
 use crate::store::{Durable, Store};
 
@@ -37,13 +40,13 @@ pub struct OneWriter {
     shared: Arc<Shared>,
     polling: Polling,
     acks: Acks,
-    pub(crate) durable: Option<Arc<Durable>>,
+    durable: Option<Arc<Durable>>,
 }
 
 impl OneWriter {
-    pub(crate) fn new(options: &Options, store: Arc<dyn Store>) -> Result<Self, Error> {
+    fn new(options: &Options, store: Arc<dyn Store>) -> Result<Self, Error> {
         let cache = store.keeps().then_some(options.cache);
-        let core = Core::new(store.recover()?, cache, Moment::now());
+        let core = Core::new(store.recover()?, cache, options.ended, Moment::now());
         let shared = Arc::new(Shared::new(core, store));
         let clock = Arc::clone(&shared);
         let thread = Builder::new().name("duroxide-clock".into()).spawn(move || clock.run_clock());
@@ -69,10 +72,25 @@ impl OneWriter {
         self.shared.with(|core, _| core.cached())
     }
 
+    /// Number of instances in memory: those that are running or have messages, and of the ended ones those within
+    /// [`Options::ended`]. All of them with another store that keeps nothing.
+    #[must_use]
+    pub fn instances(&self) -> usize {
+        self.shared.with(|core, _| core.in_memory())
+    }
+
     /// Removes all histories and values that are not under a lease from memory; they are read again on demand. Has no
     /// effect if the store keeps nothing.
     pub fn drop_cache(&self) {
         self.shared.with(|core, _| core.drop_bodies());
+    }
+
+    /// Number of queued messages and activities that this version could not deserialise when the file was opened, for
+    /// example of a kind that a later version added. They stay in the file, where a version that can deserialise them
+    /// schedules them. A `tracing` warning names each row.
+    #[must_use]
+    pub fn quarantined(&self) -> usize {
+        self.shared.with(|core, _| core.quarantined())
     }
 
     /// Highest fetch count among the messages waiting for an instance, or `None` if there are none.
@@ -117,12 +135,20 @@ impl OneWriter {
         }
     }
 
-    /// Waits for the commits of all acknowledgements returned so far, so that a following read includes them: those of
-    /// one instance, or all if `instance` is `None`.
-    async fn catch_up(&self, instance: Option<&str>) {
+    /// Waits for the commits of all acknowledgements returned so far, so that a following read includes them.
+    async fn catch_up(&self) {
         if self.acks == Acks::Ordered {
-            self.shared.decided(instance).await;
+            self.shared.decided(None).await;
         }
+    }
+
+    /// Like [`OneWriter::catch_up`] for one instance, which is then in memory until the result is dropped, if it exists.
+    async fn instance(&self, operation: &str, name: &str) -> Result<Pins, ProviderError> {
+        let pins = self.shared.pin(operation, [name]).await?;
+        if self.acks == Acks::Ordered {
+            self.shared.decided(Some(name)).await;
+        }
+        Ok(pins)
     }
 
     /// Deadline up to which a fetch waits, or `None` if it does not wait.
@@ -274,7 +300,7 @@ impl Provider for OneWriter {
         instance: &str,
         last_seen_version: u64,
     ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
-        self.catch_up(Some(instance)).await;
+        let _pins = self.instance("get_custom_status", instance).await?;
         Ok(self.shared.with(|core, _| {
             let (_, record) = core.record(instance)?;
             let is_new = record.custom_version > last_seen_version;

@@ -30,7 +30,7 @@ impl OneWriter {
         instance: &str,
         execution: Option<u64>,
     ) -> Result<Vec<Event>, ProviderError> {
-        self.catch_up(Some(instance)).await;
+        let _pins = self.instance(operation, instance).await?;
         let place = self.shared.with(|core, _| {
             core.usable(operation)?;
             Ok::<_, ProviderError>(place(
@@ -64,7 +64,7 @@ impl OneWriter {
         instance: &str,
         of: impl Fn(&Values) -> T + Send,
     ) -> Result<T, ProviderError> {
-        self.catch_up(Some(instance)).await;
+        let _pins = self.instance(operation, instance).await?;
         let place = self.shared.with(|core, _| {
             core.usable(operation)?;
             Ok::<_, ProviderError>(place(core, instance, None, |body| of(&body.values), |_, _, _| None))
@@ -88,7 +88,7 @@ impl OneWriter {
 
     pub(super) async fn stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
         const STATS: &str = "get_instance_stats";
-        self.catch_up(Some(instance)).await;
+        let _pins = self.instance(STATS, instance).await?;
         if self.shared.with(|core, _| core.record(instance).is_none()) {
             return Ok(None);
         }
@@ -116,7 +116,7 @@ impl OneWriter {
         events: Vec<Event>,
     ) -> Result<(), ProviderError> {
         const APPEND: &str = "append_with_execution";
-        self.catch_up(Some(instance)).await;
+        let pins = self.instance(APPEND, instance).await?;
         let keeps = self.shared.store.keeps();
         let events = events.into_iter().map(|event| text(APPEND, keeps, &event).map(|text| (Arc::new(event), text)));
         let events = events.collect::<Result<Vec<_>, _>>()?;
@@ -131,6 +131,7 @@ impl OneWriter {
             change.row(|| Row::Event { instance: id, execution, event: event.event_id(), data });
         }
         let then = move |core: &mut Core, _, kept| {
+            let _until_here = pins;
             if kept {
                 core.append(id, execution, events, bytes);
             }

@@ -16,8 +16,9 @@ use crate::change::Change;
 use crate::core::Core;
 use crate::core::moment::Moment;
 use crate::core::promises::Scope;
+use crate::error::StoreError;
 use crate::provider::finish::Finish;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 type Commit = Pin<Box<dyn Future<Output = Result<(), ProviderError>> + Send>>;
 
@@ -44,6 +45,8 @@ pub struct Shared {
     line: Arc<Semaphore>,
     /// Changes that the store has not answered yet.
     under_way: AtomicUsize,
+    /// Pinned names that calls have released.
+    pub released: Arc<Mutex<Vec<Arc<str>>>>,
     /// Store of the acknowledged changes.
     pub store: Arc<dyn Store>,
 }
@@ -51,7 +54,7 @@ pub struct Shared {
 impl Shared {
     pub fn new(core: Core, store: Arc<dyn Store>) -> Self {
         let (line, under_way) = (Arc::new(Semaphore::new(LINE)), AtomicUsize::new(0));
-        Self { core: Mutex::new(core), bell: Condvar::new(), line, under_way, store }
+        Self { core: Mutex::new(core), bell: Condvar::new(), line, under_way, released: Arc::default(), store }
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
@@ -68,6 +71,9 @@ impl Shared {
         let mut core = self.lock();
         // Read the clock under the lock, so that time never runs backwards between two holders.
         let now = Moment::now();
+        for name in std::mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner)) {
+            core.unpin(&name, now);
+        }
         let result = act(&mut core, now);
         let (woken, is_earlier) = core.leave(now);
         drop(core);

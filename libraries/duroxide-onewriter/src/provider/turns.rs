@@ -171,6 +171,7 @@ impl OneWriter {
     ) -> Result<(), ProviderError> {
         const ACK: &str = "ack_orchestration_item";
         let keeps = self.shared.store.keeps();
+        let targets: Vec<String> = messages.iter().filter_map(target).map(str::to_owned).collect();
         // Serialise before taking the lock.
         let items = |items: Vec<WorkItem>| {
             let texts = items.into_iter().map(|item| text(ACK, keeps, &item).map(|json| (Arc::new(item), json)));
@@ -180,6 +181,7 @@ impl OneWriter {
         let events = events.collect::<Result<Vec<_>, _>>()?;
         let outcome =
             Outcome { execution, events, work: items(work)?, messages: items(messages)?, metadata, cancelled };
+        let pins = self.shared.pin(ACK, targets.iter().map(String::as_str)).await?;
         let place = self.place().await;
         let is_told = place.is_some();
         let (change, ack, promise) = self.shared.with(|core, now| {
@@ -189,6 +191,7 @@ impl OneWriter {
             Ok::<_, ProviderError>((change, ack, promise))
         })?;
         let then = move |core: &mut Core, now, kept| {
+            let _until_here = pins;
             match (kept, is_told) {
                 (true, _) => core.finish_ack(ack, now),
                 (false, false) => core.refuse_ack(&ack, now),
@@ -218,9 +221,10 @@ impl OneWriter {
 
     pub(super) async fn enqueue_message(&self, item: WorkItem, delay: Option<Duration>) -> Result<(), ProviderError> {
         const ENQUEUE: &str = "enqueue_for_orchestrator";
-        if target(&item).is_none() {
+        let Some(instance) = target(&item) else {
             return Err(ProviderError::permanent(ENQUEUE, "not a message for an orchestration"));
-        }
+        };
+        let pins = self.shared.pin(ENQUEUE, [instance]).await?;
         let keeps = self.shared.store.keeps();
         let json = text(ENQUEUE, keeps, &item)?;
         let mut change = Change::new(keeps);
@@ -234,6 +238,7 @@ impl OneWriter {
         })?;
         let in_line = is_shown.then(|| note.clone());
         let then = move |core: &mut Core, now, kept| {
+            let _until_here = pins;
             core.settle_note(note, kept, now);
             core.decide(promise);
         };

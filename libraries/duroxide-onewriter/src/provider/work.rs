@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::change::{Change, Row};
 use crate::core::Core;
+use crate::core::instance::target;
 use crate::core::promises::Scope;
 use crate::core::work::Work;
 use crate::core::workers::{Taken, Takes};
@@ -84,6 +85,7 @@ impl OneWriter {
             return Err(ProviderError::permanent(ACK, "not what an activity comes to"));
         }
         let keeps = self.shared.store.keeps();
+        let pins = self.shared.pin(ACK, completion.as_ref().and_then(target)).await?;
         let completion = completion.map(|item| text(ACK, keeps, &item).map(|json| (item, json))).transpose()?;
         let place = self.place().await;
         let is_told = place.is_some();
@@ -96,6 +98,7 @@ impl OneWriter {
         let note = fate.note();
         let in_line = move |core: &mut Core, now| core.show_completions(claim, note, now);
         let then = move |core: &mut Core, now, kept| {
+            let _until_here = pins;
             match (kept, is_told) {
                 (true, _) => core.finish_work(claim, fate, now),
                 (false, false) => core.refuse_work(claim, now),

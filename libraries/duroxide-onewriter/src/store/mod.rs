@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use duroxide::Event;
-use duroxide::providers::WorkItem;
+use duroxide::providers::SystemMetrics;
 
 use crate::change::Change;
+use crate::core::listing::Selection;
 use crate::core::record::Record;
+use crate::core::recovered::Recovered;
 use crate::core::values::Values;
+use crate::error::StoreError;
 
 /// Storage of acknowledged changes. Implementations: [`Durable`], [`Volatile`], and those of tests.
 #[async_trait]
@@ -22,7 +25,8 @@ pub trait Store: Send + Sync + 'static {
     /// Whether the store keeps anything. If not, memory holds everything and the store is not read.
     fn keeps(&self) -> bool;
 
-    /// Reads the whole state of the scheduler, when a provider is opened.
+    /// Reads the state of the scheduler, when a provider is opened: queues, and instances that are running or have
+    /// messages. Others are read on demand.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -52,6 +56,30 @@ pub trait Store: Send + Sync + 'static {
     /// If it cannot be read.
     async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError>;
 
+    /// Reads the number and the record, without histories, of the instance with this name.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    async fn find(&self, name: &str) -> Result<Option<(i64, Record)>, StoreError>;
+
+    /// Reads the names of the selected instances, the latest instance first.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    async fn list(&self, selection: Selection) -> Result<Vec<String>, StoreError>;
+
+    /// Reads the names of the instances that this one has started.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    async fn children(&self, name: &str) -> Result<Vec<String>, StoreError>;
+
+    /// Counts instances, executions and events.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    async fn metrics(&self) -> Result<SystemMetrics, StoreError>;
+
     /// Completes pending changes and closes the files.
     ///
     /// # Errors
@@ -67,38 +95,4 @@ pub struct Loaded {
     pub history: Result<(Vec<Arc<Event>>, usize), String>,
     /// Values of the instance.
     pub values: Values,
-}
-
-/// Stored state of the scheduler.
-#[derive(Debug, Default)]
-pub struct Recovered {
-    /// Number, name and record of each instance, without histories.
-    pub instances: Vec<(i64, String, Record)>,
-    /// Messages for orchestrations.
-    pub messages: Vec<Kept>,
-    /// Activities to execute.
-    pub work: Vec<Kept>,
-}
-
-/// A stored message or activity.
-#[derive(Debug)]
-pub struct Kept {
-    /// Number of the message or activity.
-    pub id: i64,
-    /// Time from which it is visible, in milliseconds since 1970.
-    pub visible: i64,
-    /// Number of recorded fetches.
-    pub attempts: u32,
-    /// The message or activity.
-    pub item: WorkItem,
-}
-
-/// Reason why a store operation failed.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{what}")]
-pub struct StoreError {
-    /// Message for humans.
-    pub what: String,
-    /// Whether the same call may succeed later.
-    pub retryable: bool,
 }

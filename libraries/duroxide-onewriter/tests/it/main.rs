@@ -4,8 +4,10 @@
 
 mod common;
 mod disk;
+mod ended;
 mod failures;
 mod memory;
+mod quarantine;
 mod reopen;
 mod stress;
 mod through;

@@ -121,6 +121,11 @@ async fn durable_with_many_dispatchers_that_do_not_wait_for_the_disk() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn durable_without_ended_instances_in_memory() {
+    parallel(&Factory::durable(Options::default().acks(Acks::Ordered).ended(0)), config(8, 0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn durable_with_large_payloads() {
     large(&Factory::durable(Options::default())).await;
 }

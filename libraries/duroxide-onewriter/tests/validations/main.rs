@@ -84,7 +84,7 @@ impl ProviderFactory for InFolders {
     }
 }
 
-/// Like [`InFolders`], without a cache: every read comes from the disk.
+/// Like [`InFolders`], without a cache and without ended instances in memory: every read comes from the disk.
 #[derive(Default)]
 struct Uncached {
     folders: Mutex<Vec<TempDir>>,
@@ -94,7 +94,7 @@ struct Uncached {
 impl ProviderFactory for Uncached {
     async fn create_provider(&self) -> Arc<dyn Provider> {
         let folder = tempfile::tempdir().unwrap();
-        let provider = Options::default().cache(0).open(folder.path().join("orchestrations.db")).unwrap();
+        let provider = Options::default().cache(0).ended(0).open(folder.path().join("orchestrations.db")).unwrap();
         self.folders.lock().unwrap().push(folder);
         Arc::new(provider)
     }

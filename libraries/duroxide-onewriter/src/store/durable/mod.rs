@@ -9,12 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use duroxide::providers::SystemMetrics;
 use onewriter::{Counters, Database};
 
 use crate::change::Change;
-use crate::error::Error;
+use crate::core::listing::Selection;
+use crate::core::record::Record;
+use crate::core::recovered::Recovered;
+use crate::error::{Error, StoreError};
 use crate::options::Options;
-use crate::store::{Loaded, Recovered, Store, StoreError};
+use crate::store::{Loaded, Store};
 
 /// A store in one SQLite file, through [`onewriter`]: concurrent changes share one commit, and each caller is answered
 /// after it.
@@ -100,6 +104,24 @@ impl Store for Durable {
 
     async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
         self.database.read_async(move |connection| read::output(connection, instance, execution)).await
+    }
+
+    async fn find(&self, name: &str) -> Result<Option<(i64, Record)>, StoreError> {
+        let name = name.to_owned();
+        self.database.read_async(move |connection| read::find(connection, &name)).await
+    }
+
+    async fn list(&self, selection: Selection) -> Result<Vec<String>, StoreError> {
+        self.database.read_async(move |connection| read::list(connection, &selection)).await
+    }
+
+    async fn children(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        let name = name.to_owned();
+        self.database.read_async(move |connection| read::children(connection, &name)).await
+    }
+
+    async fn metrics(&self) -> Result<SystemMetrics, StoreError> {
+        self.database.read_async(read::metrics).await
     }
 
     fn close(&self) -> Result<(), StoreError> {

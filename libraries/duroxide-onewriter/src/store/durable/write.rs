@@ -6,7 +6,7 @@
 use rusqlite::{Connection, ToSql};
 
 use crate::change::{Change, Row};
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// Writes all rows of a change.
 ///

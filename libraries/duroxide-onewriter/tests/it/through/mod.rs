@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use duroxide_onewriter::{Change, Durable, Loaded, Options, Recovered, Store, StoreError};
+use duroxide::providers::SystemMetrics;
+use duroxide_onewriter::{Change, Durable, Loaded, Options, Record, Recovered, Selection, Store, StoreError};
 
 /// Hook for commits on their way to the disk.
 #[async_trait]
@@ -53,6 +54,22 @@ impl<T: Commits> Store for Through<T> {
 
     async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
         self.below.output(instance, execution).await
+    }
+
+    async fn find(&self, name: &str) -> Result<Option<(i64, Record)>, StoreError> {
+        self.below.find(name).await
+    }
+
+    async fn list(&self, selection: Selection) -> Result<Vec<String>, StoreError> {
+        self.below.list(selection).await
+    }
+
+    async fn children(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        self.below.children(name).await
+    }
+
+    async fn metrics(&self) -> Result<SystemMetrics, StoreError> {
+        self.below.metrics().await
     }
 
     fn close(&self) -> Result<(), StoreError> {
