@@ -58,14 +58,15 @@ impl Library for Sqlx {
     }
 
     async fn replaced(&self, names: &[String]) -> Result<Option<Settings>, Fault> {
-        self.pool.acquire().await.map_err(fault)?.close().await.map_err(fault)?;
-        // The pool lends its free connections before it opens another.
-        let mut held = Vec::new();
+        // The pool may open a connection while another is on its way back, so all are taken before they are closed.
+        let mut open = Vec::new();
         for _ in 0..self.pool.options().get_max_connections() {
-            held.push(self.lend().await?);
+            open.push(self.pool.acquire().await.map_err(fault)?);
         }
-        let Some(newest) = held.last_mut() else { return Ok(None) };
-        newest.settings(names).await.map(Some)
+        for connection in open {
+            connection.close().await.map_err(fault)?;
+        }
+        self.lend().await?.settings(names).await.map(Some)
     }
 
     async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {

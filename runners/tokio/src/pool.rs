@@ -66,14 +66,13 @@ impl Library for Deadpool {
     }
 
     async fn replaced(&self, names: &[String]) -> Result<Option<litelab_harness::Settings>, Fault> {
-        // A connection taken out of the pool is closed when it is dropped.
-        drop(Object::take(self.pool.get().await.map_err(not_lent)?));
-        // The pool lends its free connections before it opens another.
-        let mut held = Vec::new();
+        let mut open = Vec::new();
         for _ in 0..self.connections {
-            held.push(self.pool.get().await.map_err(not_lent)?);
+            open.push(self.pool.get().await.map_err(not_lent)?);
         }
-        let Some(newest) = held.pop() else { return Ok(None) };
+        // A connection taken out of the pool is closed when it is dropped.
+        open.into_iter().for_each(|lent| drop(Object::take(lent)));
+        let newest = self.pool.get().await.map_err(not_lent)?;
         let names = names.to_owned();
         ask(&newest, &self.checked, move |session: &mut Cached<'_>| session.settings(&names)).await.map(Some)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::{Args as _, FromArgMatches as _};
 use litelab_doctor::facts::App;
 use litelab_doctor::look::{self, LookError, Options};
 use litelab_doctor::{Facts, Finding, Judge, Opening, Rule, Severity, StandIn, app, rule, sarif};
@@ -24,10 +25,11 @@ Examples:
   litelab doctor app.db --driver go:modernc --dsn 'app.db?_pragma=busy_timeout(5000)'
   litelab doctor app.db --driver python:sqlite3 --option timeout=30 --option isolation_level=IMMEDIATE
   litelab doctor --driver mattn --dsn 'file:app.db?_journal=WAL' --format sarif --fail-on warning
+  litelab doctor                          the checks that litelab.toml lists: checks = [['app.db', '--check']]
 
 Exit codes: 0 no finding at or above --fail-on; 2 bad input; 3 findings at or above --fail-on.")]
 pub struct Args {
-    /// Path of the database; may be left out with --driver
+    /// Path of the database; may be left out with --driver, or where litelab.toml lists checks
     db: Option<PathBuf>,
     /// Driver of the application, such as go:modernc: opens its connections and shows what is in effect
     #[arg(long, value_name = "NAME")]
@@ -95,18 +97,26 @@ pub fn run(args: &Args) -> Result<Exit> {
         return Ok(Exit::Ok);
     }
     let rules = chosen(rules, args)?;
+    if args.db.is_none() && args.driver.is_none() {
+        return listed(args, &rules);
+    }
+    examine(args, &rules)
+}
+
+/// Carries out one check.
+fn examine(args: &Args, rules: &[Rule]) -> Result<Exit> {
     let mut facts = facts(args)?;
     if let Some(name) = &args.driver {
         facts.app = Some(connections(args, name, &facts)?);
     }
-    let findings = Judge::new().findings(&rules, &facts)?;
+    let findings = Judge::new().findings(rules, &facts)?;
     let file = args.db.as_deref().map_or_else(|| facts.file.name.clone(), |path| path.display().to_string());
     let statements = args.sql.as_deref().map(|path| path.display().to_string());
     match args.format {
         Format::Text => text(&facts, &findings),
         Format::Json => json(&serde_json::json!({ "facts": facts, "findings": findings }))?,
         Format::Sarif => {
-            json(&sarif::log(&rules, &findings, env!("CARGO_PKG_VERSION"), &file, statements.as_deref()))?;
+            json(&sarif::log(rules, &findings, env!("CARGO_PKG_VERSION"), &file, statements.as_deref()))?;
         }
         Format::Github => findings.iter().for_each(|finding| github(finding, &file, statements.as_deref())),
     }
@@ -118,6 +128,57 @@ pub fn run(args: &Args) -> Result<Exit> {
     };
     let missed = bar.is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
     Ok(if missed { Exit::Threshold } else { Exit::Ok })
+}
+
+/// File of the checks of a project, in the working directory.
+const FILE: &str = "litelab.toml";
+
+/// The checks that `litelab.toml` lists. The format, `--fail-on`, `--only` and `--ignore` are those of the command line.
+fn listed(args: &Args, rules: &[Rule]) -> Result<Exit> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Project {
+        doctor: Checks,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Checks {
+        checks: Vec<Vec<String>>,
+    }
+    let usage = "name a database, or a driver with --driver and --dsn, or list checks in litelab.toml";
+    let text = std::fs::read_to_string(FILE).map_err(|_absent| BadInput(usage.into()))?;
+    let project: Project = toml::from_str(&text)
+        .map_err(|error| BadInput(format!("{FILE}: {}", error.to_string().trim().replace('\n', " "))))?;
+    let checks = project.doctor.checks;
+    if checks.is_empty() || (checks.len() > 1 && !matches!(args.format, Format::Text | Format::Github)) {
+        let what = if checks.is_empty() {
+            "it lists no check"
+        } else {
+            "several checks have no one document: use text or github"
+        };
+        return Err(BadInput(format!("{FILE}: {what}")).into());
+    }
+    let mut exit = Exit::Ok;
+    for check in checks {
+        let command = Args::augment_args(clap::Command::new("doctor").no_binary_name(true));
+        let bad = |error: clap::Error| {
+            let line = error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            BadInput(format!("{FILE}: [{}]: {line}", check.join(", ")))
+        };
+        let parsed = command.try_get_matches_from(&check).map_err(bad)?;
+        let mut one = Args::from_arg_matches(&parsed).map_err(bad)?;
+        (one.format, one.fail_on) = (args.format, args.fail_on);
+        if one.db.is_none() && one.driver.is_none() {
+            return Err(BadInput(format!("{FILE}: [{}]: {usage}", check.join(", "))).into());
+        }
+        if matches!(args.format, Format::Text) {
+            output::headed(style::STRONG, format_args!("litelab doctor {}", check.join(" ")), "");
+        }
+        if examine(&one, rules)? == Exit::Threshold {
+            exit = Exit::Threshold;
+        }
+    }
+    Ok(exit)
 }
 
 fn find<'a>(rules: &'a [Rule], id: &str) -> Result<&'a Rule, BadInput> {

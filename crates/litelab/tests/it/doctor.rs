@@ -105,7 +105,7 @@ fn what_cannot_be_examined_is_one_line() {
         (&["doctor", "none.db"][..], "none.db: no such file"),
         (&["doctor", "."], "a folder"),
         (&["doctor", "/dev/null"], "no regular file"),
-        (&["doctor"], "name a database"),
+        (&["doctor"], "name a database, or a driver"),
         (&["doctor", "app.db", "--driver", "rusqlit"], "rusqlite"),
         (&["doctor", "app.db", "--only", "LL999"], "unknown rule"),
         (&["doctor", "app.db", "--driver", "c", "--option", "timeout"], "write NAME=VALUE"),
@@ -118,6 +118,67 @@ fn what_cannot_be_examined_is_one_line() {
     std::fs::write(folder.path().join("x.db"), [7; 5000]).unwrap();
     let report = json(folder.path(), &["x.db"], 3);
     assert_eq!(report["facts"]["file"]["state"], "foreign");
+}
+
+#[test]
+fn a_project_lists_its_checks() {
+    let folder = app();
+    let list = |text: &str| std::fs::write(folder.path().join("litelab.toml"), text).unwrap();
+    list("[doctor]\nchecks = [['app.db'], ['--driver', 'c', '--dsn', 'app.db']]");
+    let text = ends(folder.path(), &["doctor"], 3);
+    assert!(text.starts_with("litelab doctor app.db\napp.db: ") && text.contains("LL006"), "{text}");
+    ends(folder.path(), &["doctor", "--ignore", "LL006"], 0);
+    for (wrong, words) in [
+        ("[doctor]\nchecks = []", "litelab.toml: it lists no check"),
+        ("[doctor]\nchecks = [['--driver']]", "litelab.toml: [--driver]: "),
+        ("[doctor]\nchecks = [['--check']]", "litelab.toml: [--check]: "),
+        ("doctor = 1", "litelab.toml: "),
+    ] {
+        list(wrong);
+        let line = refused(folder.path(), &["doctor"]);
+        assert!(line.contains(words), "{wrong}: {line}");
+    }
+}
+
+/// Well-configured applications have notes at most. Versions of SQLite are those of the machine.
+#[test]
+fn no_false_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    let go = "_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)";
+    let modernc = format!("file:app.db?{go}&_pragma=foreign_keys(1)");
+    let ncruces = format!("file:app.db?{go}&_pragma=synchronous(FULL)");
+    let wal = ["--pragma", "journal_mode=WAL"];
+    let wait = ["--pragma", "busy_timeout=5000", "--pragma", "foreign_keys=1"];
+    for (driver, dsn, more) in [
+        ("mattn", "file:app.db?_txlock=immediate&_journal=WAL&_timeout=5000&_fk=1&_sync=FULL", &[][..]),
+        ("modernc", &modernc, &[]),
+        ("ncruces", &ncruces, &[]),
+        ("python:sqlite3", "app.db", &["--option", "timeout=5", "--option", "isolation_level=IMMEDIATE"]),
+        ("apsw", "app.db", &wait),
+        ("better-sqlite3", "app.db", &[]),
+        ("node:sqlite", "app.db", &["--option", "timeout=5000"]),
+        ("rusqlite", "app.db", &[]),
+        ("sqlx", "sqlite://app.db?mode=rwc", &[]),
+        ("tokio-rusqlite", "app.db", &[]),
+    ] {
+        if !is_built(folder.path(), driver) {
+            continue;
+        }
+        let versions = ["--ignore", "LL050", "--ignore", "LL051", "--fail-on", "never"];
+        let report = json(folder.path(), &[&["--driver", driver, "--dsn", dsn][..], &wal, more, &versions].concat(), 0);
+        let alarms: Vec<&Value> =
+            report["findings"].as_array().unwrap().iter().filter(|finding| finding["severity"] != "note").collect();
+        assert!(alarms.is_empty(), "{driver}: {alarms:#?}");
+    }
+}
+
+/// Whether a driver's runner is built; prints the reason of a skip.
+fn is_built(folder: &Path, driver: &str) -> bool {
+    let built = ends(folder, &["defaults", driver, "--markdown"], 0).lines().count() > 2;
+    if !built {
+        println!("skipped: the runner of {driver} is not built");
+    }
+    built
 }
 
 #[test]
@@ -168,9 +229,7 @@ fn slips_in_published_configurations_are_found() {
         ("node:sqlite", &["--dsn", "app.db", "--option", "fileMustExist=true"], &["LL006", "LL072"]),
     ];
     for (driver, arguments, expected) in published {
-        let defaults = common::run(folder.path(), &["defaults", driver, "--markdown"]);
-        if String::from_utf8(defaults.stdout).unwrap().lines().count() < 3 {
-            println!("skipped: the runner of {driver} is not built");
+        if !is_built(folder.path(), driver) {
             continue;
         }
         let mut command = vec!["--driver", driver, "--fail-on", "never"];
