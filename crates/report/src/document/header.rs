@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use litelab_model::Server;
+use litelab_model::advisory::{self, Advisory};
 use litelab_model::metric::Unit;
 use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
@@ -10,8 +11,8 @@ use litelab_record::environment::{Environment, LoadWindow, SyncLatency};
 
 use super::{Document, Element, Marked, calibration, drivers};
 use crate::analysis::{Analysis, ProblemKind};
-use crate::number;
 use crate::style::Tone;
+use crate::{driver, number};
 
 pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
     let plan = &info.plan;
@@ -33,6 +34,7 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) 
     document.elements.push(Element::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
     document.marked(idle(analysis));
     document.marked(warnings(info));
+    document.marked(defects(info));
     document.marked(beyond(info));
     document.marked(skipped(info));
 }
@@ -46,6 +48,7 @@ pub(super) fn brief(document: &mut Document, info: &RunInfo) {
     let parts: Vec<&str> = parts.chain(plan.quick.then_some("quick scale")).collect();
     document.text(Tone::Dim, parts.join(" · "));
     document.marked(warnings(info));
+    document.marked(defects(info));
 }
 
 fn run(info: &RunInfo) -> String {
@@ -175,6 +178,25 @@ fn builds(info: &RunInfo) -> String {
             None => String::new(),
         },
     }
+}
+
+/// Known defects of the SQLite versions that ran: one line for each defect, with its drivers.
+fn defects(info: &RunInfo) -> Vec<Marked> {
+    // A defect whose file is invalid is a mistake of this program, which a test of the model finds.
+    let advisories = advisory::of_sqlite().unwrap_or_default();
+    let used: Vec<(&str, String)> =
+        drivers::used(info).into_iter().filter_map(|name| Some((name, driver::sqlite(info, name)?))).collect();
+    let line = |advisory: &Advisory| {
+        let affected: Vec<String> = used
+            .iter()
+            .filter(|(_, build)| build.parse().is_ok_and(|version| advisory.fix(version).is_some()))
+            .map(|(name, build)| format!("{name} ({build})"))
+            .collect();
+        let fix = advisory.fixed.last().filter(|_| !affected.is_empty())?;
+        let text = format!("{} in the SQLite of {}: {}; use {fix}", advisory.name, affected.join(", "), advisory.effect);
+        Some(Marked::new("!", Tone::Warn, text))
+    };
+    advisories.iter().filter_map(line).collect()
 }
 
 /// Transactions that did nothing: one line for each, with all variants of the same text.
