@@ -381,6 +381,38 @@ pub struct Statement {
     pub wrong: Option<String>,
     /// First words of the statement in upper case: `SELECT`, `BEGIN`, `BEGIN IMMEDIATE`, `VACUUM`, …
     pub verb: String,
+    /// Index that saves at least half of its work; `None` without one, or without `--advise`.
+    pub advice: Option<Advice>,
+    /// Why no index could be tried.
+    pub untried: Option<String>,
+}
+
+/// An index that was tried on a copy of the database.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Advice {
+    /// Statement that creates it.
+    pub sql: String,
+    /// Its table.
+    pub table: String,
+    /// Its columns in their order.
+    pub columns: Vec<String>,
+    /// Work of the statement without it.
+    pub before: Work,
+    /// Work of the statement with it.
+    pub after: Work,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// Work of one execution of a statement.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Work {
+    /// Steps of SQLite's virtual machine.
+    pub steps: u64,
+    /// Time in seconds.
+    pub seconds: f64,
+    /// Whether it came to its end; otherwise the figures are lower bounds.
+    pub complete: bool,
 }
 
 /// A table that a statement reads whole.

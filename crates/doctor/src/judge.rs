@@ -40,7 +40,7 @@ impl Default for Judge {
 }
 
 impl Judge {
-    /// Creates the evaluator. Beside minijinja's own filters rules have `bytes`, `percent` and `version`.
+    /// Creates the evaluator. Beside minijinja's own filters rules have `bytes`, `percent`, `time` and `version`.
     #[must_use]
     pub fn new() -> Self {
         let mut environment = Environment::new();
@@ -48,6 +48,7 @@ impl Judge {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.add_filter("bytes", bytes_in_words);
         environment.add_filter("percent", |share: f64| format!("{:.0} %", share * 100.0));
+        environment.add_filter("time", time_in_words);
         environment.add_filter("version", |text: &str| version(text));
         Self { environment }
     }
@@ -99,6 +100,16 @@ impl Judge {
             line,
         }))
     }
+}
+
+/// Seconds with two digits or more: `40 µs`, `12 ms`, `2.3 s`.
+fn time_in_words(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 0.9995 => (s, "s"),
+        s if s >= 0.000_999_5 => (s * 1e3, "ms"),
+        s => (s * 1e6, "µs"),
+    };
+    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
 /// Names under which a rule's fix is looked up: driver and language.
@@ -175,5 +186,24 @@ fn version(text: &str) -> i64 {
         Some([major, minor, patch, ..]) => major * 1_000_000 + minor * 1000 + patch,
         Some([major, minor]) => major * 1_000_000 + minor * 1000,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (seconds, text) in [
+            (0.0000004, "0.4 µs"),
+            (0.00004, "40 µs"),
+            (0.00999, "10 ms"),
+            (0.9999, "1.0 s"),
+            (5.0, "5.0 s"),
+            (71.0, "71 s"),
+        ] {
+            assert_eq!(time_in_words(seconds), text);
+        }
     }
 }

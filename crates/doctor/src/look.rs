@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use litelab_database::guard;
 use rusqlite::Connection;
 use thiserror::Error;
 
 use crate::facts::{Facts, File, Host, Schema, Statement};
-use crate::{file, host, process, schema, snapshot, statement};
+use crate::{advice, file, host, process, schema, snapshot, statement};
 
 /// Largest number of messages of `PRAGMA quick_check` that are kept.
 const MOST_MESSAGES: u32 = 10;
@@ -20,9 +21,11 @@ pub struct Options {
     pub fsync: bool,
     /// Text of a file of SQL statements to examine.
     pub sql: Option<String>,
+    /// Try indexes for these statements on a copy of the database, in the folder of temporary files.
+    pub advise: bool,
 }
 
-/// There is no file to examine.
+/// There is nothing to examine.
 #[derive(Debug, Error)]
 pub enum LookError {
     /// No such file.
@@ -34,6 +37,9 @@ pub enum LookError {
     /// A device, pipe or socket.
     #[error("{0}: no regular file")]
     Special(PathBuf),
+    /// No copy to try indexes on.
+    #[error("no copy to try indexes on: {0}; TMPDIR names the folder for it")]
+    Copy(String),
 }
 
 /// Observes the database at `path`. Takes no lock and writes nothing.
@@ -61,7 +67,21 @@ pub fn look(path: &Path, options: &Options) -> Result<Facts, LookError> {
     } else {
         Schema { unread: Some(format!("the file is {}", file.state)), ..Schema::default() }
     };
+    if let (true, Some(sql), None) = (options.advise, &options.sql, &schema.unread) {
+        advise(path, &schema, sql, &mut statements)?;
+    }
     Ok(Facts { file, host, schema, processes, app: None, statements })
+}
+
+fn advise(path: &Path, schema: &Schema, sql: &str, statements: &mut [Statement]) -> Result<(), LookError> {
+    let folder = tempfile::tempdir().map_err(|error| LookError::Copy(error.to_string()))?;
+    let copy = folder.path().join("copy.db");
+    litelab_database::copy(path, &copy).map_err(|error| LookError::Copy(error.to_string()))?;
+    let tried = Connection::open(&copy).and_then(|mut copy| {
+        guard::deny_files(&mut copy)?;
+        advice::advise(&mut copy, schema, sql, statements)
+    });
+    tried.map_err(|error| LookError::Copy(litelab_database::describe(&error)))
 }
 
 /// Facts without a database: for a DSN in a place that has none, such as a CI job.

@@ -20,15 +20,18 @@ const MANY_COLUMNS: u32 = 10;
 /// # Errors
 /// If SQLite refuses a setting of the connection.
 pub fn look(connection: &Connection, schema: &Schema, file: &str) -> rusqlite::Result<Vec<Statement>> {
-    sql::statements(file, Dialect::Sqlite)
-        .into_iter()
-        .filter_map(|text| {
-            // The first word is a part of `file`; comments before it are left out.
-            let first = words(text).first()?.as_ptr() as usize;
-            let line = file[..first - file.as_ptr() as usize].matches('\n').count() + 1;
-            Some(one(connection, schema, text[first - text.as_ptr() as usize..].trim(), line))
-        })
-        .collect()
+    texts(file).into_iter().map(|(line, text)| one(connection, schema, text, line)).collect()
+}
+
+/// Statements of a file with the numbers of their lines, without the comments before them.
+pub(crate) fn texts(file: &str) -> Vec<(usize, &str)> {
+    let text = |text: &'_ str| {
+        // The first word is a part of `file`.
+        let first = words(text).first()?.as_ptr() as usize - file.as_ptr() as usize;
+        let end = text.as_ptr() as usize - file.as_ptr() as usize + text.len();
+        Some((file[..first].matches('\n').count() + 1, file[first..end].trim()))
+    };
+    sql::statements(file, Dialect::Sqlite).into_iter().filter_map(text).collect()
 }
 
 fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rusqlite::Result<Statement> {

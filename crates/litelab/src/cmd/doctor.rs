@@ -21,7 +21,7 @@ on an empty stand-in, so that nothing of the application is touched.
 
 Examples:
   litelab doctor app.db
-  litelab doctor app.db --check --sql queries.sql
+  litelab doctor app.db --check --sql queries.sql --advise
   litelab doctor app.db --driver go:modernc --dsn 'app.db?_pragma=busy_timeout(5000)'
   litelab doctor app.db --driver python:sqlite3 --option timeout=30 --option isolation_level=IMMEDIATE
   litelab doctor --driver mattn --dsn 'file:app.db?_journal=WAL' --format sarif --fail-on warning
@@ -50,6 +50,9 @@ pub struct Args {
     /// Examine the statements of this file: query plans, wrong PRAGMAs
     #[arg(long, value_name = "FILE", requires = "db")]
     sql: Option<PathBuf>,
+    /// Try indexes for these statements on a copy of the database in TMPDIR, and measure what they save
+    #[arg(long, requires = "sql")]
+    advise: bool,
     /// Read the whole database: quick_check and foreign_key_check
     #[arg(long, requires = "db")]
     check: bool,
@@ -208,7 +211,7 @@ fn facts(args: &Args) -> Result<Facts> {
         Some(file) => Some(std::fs::read_to_string(file).map_err(|e| BadInput(format!("{}: {e}", file.display())))?),
         None => None,
     };
-    let options = Options { check: args.check, fsync: args.fsync, sql };
+    let options = Options { check: args.check, fsync: args.fsync, sql, advise: args.advise };
     look::look(path, &options).map_err(|error: LookError| BadInput(error.to_string()).into())
 }
 
@@ -398,6 +401,11 @@ fn limits(facts: &Facts) -> Vec<String> {
     }
     if facts.host.container.is_some() {
         limits.push("processes outside this container".into());
+    }
+    for statement in &facts.statements {
+        if let Some(reason) = &statement.untried {
+            limits.push(format!("an index for the statement of line {}: {reason}", statement.line));
+        }
     }
     limits
 }

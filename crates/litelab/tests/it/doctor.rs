@@ -80,6 +80,25 @@ fn a_look_changes_no_file_and_leaves_none() {
 }
 
 #[test]
+fn an_index_is_tried_on_a_copy() {
+    let folder = app();
+    let path = folder.path().join("app.db");
+    let sql = "CREATE TABLE note(id INTEGER PRIMARY KEY, user_id INT, text TEXT);
+               WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+               INSERT INTO note(user_id, text) SELECT i % 500, hex(i) FROM n";
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    std::fs::write(folder.path().join("q.sql"), "DELETE FROM note WHERE user_id = ?").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let report = json(folder.path(), &["app.db", "--sql", "q.sql", "--advise", "--only", "LL433"], 0);
+    let fix = report["findings"][0]["fix"].as_str().unwrap();
+    assert!(fix.starts_with("`CREATE INDEX note_by_user_id ON note(user_id)`"), "{report:#}");
+    assert!(std::fs::read(&path).unwrap() == before, "the database is as it was");
+    let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["app.db", "q.sql"], "nothing is left beside it");
+}
+
+#[test]
 fn formats() {
     let folder = app();
     let arguments = ["doctor", "app.db", "--driver", "c", "--dsn", "app.db"];

@@ -193,7 +193,8 @@ fn defects(info: &RunInfo) -> Vec<Marked> {
             .map(|(name, build)| format!("{name} ({build})"))
             .collect();
         let fix = advisory.fixed.last().filter(|_| !affected.is_empty())?;
-        let text = format!("{} in the SQLite of {}: {}; use {fix}", advisory.name, affected.join(", "), advisory.effect);
+        let text =
+            format!("{} in the SQLite of {}: {}; use {fix}", advisory.name, affected.join(", "), advisory.effect);
         Some(Marked::new("!", Tone::Warn, text))
     };
     advisories.iter().filter_map(line).collect()
