@@ -12,9 +12,11 @@ use litelab_protocol::{ConnectionSettings, Inspection, Value};
 use rusqlite::Connection;
 use thiserror::Error;
 
+use crate::bundle;
 use crate::dsn::{self, Dsn};
 use crate::facts::{App, File, Key};
 use crate::setting;
+use crate::words::numbers;
 
 /// PRAGMAs that are read back on every connection.
 pub const READ_BACK: [&str; 26] = [
@@ -146,6 +148,7 @@ impl StandIn {
             connections: opening.connections,
             settings: READ_BACK.map(|name| (name.to_owned(), Value::Null)).into(),
             created: self.created(),
+            cure: opening.sqlite.as_ref().and_then(|sqlite| bundle::cure(&opening.driver, sqlite)),
             ..App::default()
         };
         match opened {
@@ -278,11 +281,6 @@ fn compare(key: &mut Key, settings: &BTreeMap<String, Value>, setting_name: Stri
         }
     }
     key.setting = Some(setting_name);
-}
-
-/// The numbers of a version, for comparison.
-fn numbers(version: &str) -> Vec<u64> {
-    version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]

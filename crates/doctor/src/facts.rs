@@ -292,6 +292,8 @@ pub struct App {
     pub language: String,
     /// Version of the SQLite it contains.
     pub sqlite: Option<String>,
+    /// Package and first later release without a known defect of SQLite: `github.com/mattn/go-sqlite3 1.14.36`.
+    pub cure: Option<String>,
     /// DSN as given, with the path of the database.
     pub dsn: String,
     /// Error of the driver when it opened the connections; the other facts are unknown then.

@@ -10,12 +10,14 @@
 //! | [`snapshot`] | content without a lock; [`schema`] and [`statement`] read it |
 //! | [`advice`] | indexes tried on a copy |
 //! | [`app`] | the application's connections, opened by its driver on a stand-in; [`dsn`] its keys |
+//! | [`bundle`] | the SQLite in each release of a driver |
 //! | [`rule`], [`judge`] | rules as data, and their findings; [`sarif`] for code scanning |
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
 
 pub mod advice;
 pub mod app;
+pub mod bundle;
 pub mod dsn;
 pub mod facts;
 pub mod file;
