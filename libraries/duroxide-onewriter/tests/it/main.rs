@@ -12,4 +12,5 @@ mod quarantine;
 mod reopen;
 mod stress;
 mod through;
+mod transfer;
 mod waking;

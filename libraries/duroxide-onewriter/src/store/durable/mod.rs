@@ -1,7 +1,7 @@
 //! The store on disk.
 
 mod read;
-mod schema;
+pub mod schema;
 mod write;
 
 use std::fs::File;
