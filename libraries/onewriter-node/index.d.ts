@@ -88,7 +88,7 @@ export interface Database {
 /** Opens the database in this file, in WAL mode. The file is created if it does not exist; its folder is not. */
 export function open(path: string, options?: Options): Promise<Database>;
 
-/** Returns a parameter with the value of a column of the first row that an earlier statement of the same plan returns. */
+/** Returns a parameter with the value of a column in the first row that an earlier statement of the plan returns. */
 export function result(statement: number, column: string): Reference;
 
 /** Reason why a call has no result. */

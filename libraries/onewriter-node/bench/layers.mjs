@@ -32,8 +32,7 @@ async function onewriter(driver, path, synchronous) {
     const db = await open(path, { driver, synchronous });
     return {
         write: async (sql, params) => (await db.execute(sql, params)).rows,
-        // `open` has read the settings back.
-        pragma: async (name) => ({ journal_mode: 'wal', synchronous: { FULL: 2, NORMAL: 1 }[synchronous] })[name],
+        pragma: async (name) => (await db.execute(`SELECT * FROM pragma_${name}`)).rows[0][name],
         commits: () => db.counts.commits,
         close: () => db.close(),
     };
@@ -114,3 +113,13 @@ export const LAYERS = {
     'node:sqlite': nodeSqlite,
     sqlite3: sqlite3,
 };
+
+/** Returns the package that a layer needs and that is not there, if there is one. */
+export function missing(layer) {
+    const [name] = /^(better-)?sqlite3/.exec(layer) ?? [];
+    try {
+        if (name !== undefined) require(name);
+    } catch {
+        return name;
+    }
+}

@@ -8,28 +8,7 @@ import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 
 import { LAYERS } from './layers.mjs';
-
-const SCHEMA = `
-    CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
-    CREATE TABLE task(id INTEGER PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'queued') STRICT;
-    CREATE INDEX queued ON task(id) WHERE state = 'queued';
-`;
-const CLAIM = `
-    UPDATE task SET state = 'claimed' WHERE id = (SELECT id FROM task WHERE state = 'queued' ORDER BY id LIMIT 1)
-    RETURNING id
-`;
-
-/** What a client does again and again: each call of `write` is one transaction. */
-const WORKLOADS = {
-    async insert(write, client) {
-        await write('INSERT INTO note(text) VALUES (?)', [`a note of client ${client}`]);
-    },
-    async queue(write, client) {
-        await write('INSERT INTO task(payload) VALUES (?)', [`a task of client ${client}`]);
-        const [{ id }] = await write(CLAIM, []);
-        await write("UPDATE task SET state = 'done' WHERE id = ? AND state = 'claimed'", [id]);
-    },
-};
+import { SCHEMA, verify, WORKLOADS } from './workloads.mjs';
 
 const [layer, workload, synchronous, clients, ms, folder] = process.argv.slice(2);
 const directory = mkdtempSync(join(folder, 'onewriter-'));
@@ -66,11 +45,11 @@ try {
     loop.disable();
     const done = rounds.reduce((a, b) => a + b);
 
+    const perCommit = commits === undefined ? 1 : transactions / commits();
     assert.equal(await pragma('journal_mode'), 'wal');
     assert.equal(await pragma('synchronous'), { FULL: 2, NORMAL: 1 }[synchronous]);
-    const perCommit = commits === undefined ? 1 : transactions / commits();
     await close();
-    verify(done);
+    verify(path, workload, done);
     console.log(
         JSON.stringify({
             rate: transactions / seconds,
@@ -85,15 +64,4 @@ try {
     );
 } finally {
     rmSync(directory, { recursive: true });
-}
-
-/** Everything that was answered is in the database, once. */
-function verify(done) {
-    const db = new DatabaseSync(path);
-    const value = (sql) => Object.values(db.prepare(sql).get())[0];
-    assert.equal(value('PRAGMA integrity_check'), 'ok');
-    assert.equal(value('SELECT count(*) FROM note'), workload === 'insert' ? done : 0);
-    assert.equal(value('SELECT count(*) FROM task'), workload === 'queue' ? done : 0);
-    assert.equal(value("SELECT count(*) FROM task WHERE state = 'done'"), workload === 'queue' ? done : 0);
-    db.close();
 }

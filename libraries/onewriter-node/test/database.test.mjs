@@ -16,7 +16,7 @@ for (const driver of DRIVERS) {
             { sql: 'UPDATE note SET text = upper(text) WHERE text = :text RETURNING id, text', params: { text: 'b' } },
             { sql: 'SELECT count(*) AS n FROM note' },
             { sql: 'CREATE INDEX by_text ON note(text)' },
-            { sql: 'DELETE FROM note' },
+            { sql: '/* all; */ -- of them\n\tDELETE FROM note; -- COMMIT' },
         ]);
         assert.deepEqual(results, [
             { count: 2, rows: [] },

@@ -8,15 +8,15 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import * as library from '../src/index.mjs';
-import { create } from './databases.mjs';
+import { create, file, look } from './databases.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const DECLARATIONS = readFileSync(join(ROOT, 'index.d.ts'), 'utf8');
 
 /** Runs a program. Fails with what it has printed. */
-function run(file, words) {
+function run(file, words, cwd = ROOT) {
     try {
-        return execFileSync(file, words, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+        return execFileSync(file, words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
     } catch ({ stdout, stderr, message }) {
         assert.fail(stdout || stderr || message);
     }
@@ -46,6 +46,23 @@ test('the codes of errors are declared', () => {
     const used = new Set(source.match(/(?<=')ERR_\w+(?=')/g));
     const declared = new Set(DECLARATIONS.match(/(?<=\| ')ERR_\w+/g));
     assert.deepEqual([...used].sort(), [...declared].sort());
+});
+
+test('the examples of the README run', async (t) => {
+    const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    const examples = [...text.matchAll(/(?<=^```js\n).*?(?=^```)/gms)].join('');
+    const program = examples.replaceAll(
+        "'onewriter'",
+        JSON.stringify(new URL('../src/index.mjs', import.meta.url).href),
+    );
+    const folder = dirname(file(t));
+    const db = await library.open(join(folder, 'app.db'));
+    const schema = ['CREATE TABLE account(id INTEGER PRIMARY KEY, balance)', 'CREATE TABLE tag(note, name)'];
+    await db.write([...schema, 'INSERT INTO account VALUES (1, 15), (2, 0)'].map((sql) => ({ sql })));
+    await db.close();
+    const printed = run(process.execPath, ['--input-type=module', '--eval', program], folder);
+    assert.equal(printed, "[ { text: 'hello' } ]\n1 [ { note: 2 } ]\n");
+    assert.deepEqual(look(join(folder, 'app.db'), 'SELECT balance FROM account').map(Object.values), [[5], [10]]);
 });
 
 test('the package contains its source, its declarations and its texts', (t) => {
