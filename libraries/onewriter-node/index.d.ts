@@ -40,7 +40,8 @@ export interface Options {
     synchronous?: 'FULL' | 'NORMAL';
     /** Largest number of threads that read. Each starts when a read finds none idle. Default: 2. */
     readers?: number;
-    /** Largest number of writes without an answer. A further one fails with `ERR_QUEUE_FULL`. Default: 10,000. */
+    /** Largest number of writes, and of reads, without an answer. A further one fails with `ERR_QUEUE_FULL`. Default:
+     * 10,000. */
     queue?: number;
     /** Milliseconds to wait for another process that writes. Default: 5,000. */
     timeout?: number;
@@ -70,7 +71,7 @@ export interface Database {
     /** Executes one statement that reads, in a read transaction of its own. It sees every write answered before. */
     read<R = Row>(sql: string, params?: Parameters): Promise<R[]>;
 
-    /** Resolves when at most half of the queue is taken, or nothing can be written any more. */
+    /** Resolves when writes take at most half of the queue, or nothing can be written any more. */
     room(): Promise<void>;
 
     /** Number of writes without an answer. */
@@ -107,7 +108,7 @@ export class OnewriterError extends Error {
         | 'ERR_REFERENCE'
         /** The database cannot be opened as the options have it. */
         | 'ERR_OPEN'
-        /** As many writes wait as `queue` allows. */
+        /** As many writes or reads wait as `queue` allows. */
         | 'ERR_QUEUE_FULL'
         /** The database is closed. */
         | 'ERR_CLOSED'

@@ -50,19 +50,15 @@ export class Database {
     /** One promise for each call: its errors are rejections, too. */
     #write(statements, value) {
         try {
-            this.#check();
-            if (this.pending < this.#options.queue) return this.#writer.ask(copy(statements), value);
-            throw new OnewriterError(
-                'ERR_QUEUE_FULL',
-                `${this.pending} writes are waiting: await room() before the next`,
-            );
+            this.#check(this.pending);
+            return this.#writer.ask(copy(statements), value);
         } catch (error) {
             return Promise.reject(error);
         }
     }
 
     async read(sql, params) {
-        this.#check();
+        this.#check(this.#readers.reduce((sum, { pending }) => sum + pending, 0));
         const request = copyRead(sql, params);
         return this.#reader().ask(request, (rows) => rows);
     }
@@ -80,8 +76,9 @@ export class Database {
         return this.close();
     }
 
-    #check() {
+    #check(pending) {
         if (this.#closing) throw new OnewriterError('ERR_CLOSED', 'the database is closed');
+        if (pending >= this.#options.queue) throw new OnewriterError('ERR_QUEUE_FULL', `${pending} calls are waiting`);
     }
 
     /** Returns the reader with the fewest pending reads. Starts another one if all are busy and there may be more. */

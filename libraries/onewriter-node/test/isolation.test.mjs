@@ -44,7 +44,10 @@ const FAILING = {
         ['DELETE FROM t', 1],
         ['UPDATE v SET a = 5', 1],
     ],
-    ERR_STATEMENT: ['INSERT INTO log VALUES (1); COMMIT'],
+    ERR_STATEMENT: [
+        'INSERT INTO log VALUES (1); COMMIT',
+        `INSERT INTO log VALUES (1);${'--'.repeat(500)}\n${'/* -- */'.repeat(500)}COMMIT`,
+    ],
     ERR_NOT_ALLOWED: [
         '',
         '-- nothing',

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
@@ -74,6 +74,9 @@ for (const driver of DRIVERS) {
         const error = await open(folder, { driver }).catch((error) => error);
         assert.equal(error.code, code);
         assert.match(error.message, /missing\/a\.db/);
+        const text = file(t);
+        writeFileSync(text, 'This is the text of a letter and no database, as its first line shows.'.repeat(50));
+        assert.equal(await codeOf(open(text, { driver })), 'SQLITE_NOTADB');
     });
 
     test(`${driver}: close answers all calls before it, and removes the log`, async (t) => {
@@ -92,7 +95,7 @@ for (const driver of DRIVERS) {
     });
 }
 
-test('a full queue refuses writes, and room() waits for it', async (t) => {
+test('a full queue refuses calls, and room() waits for it', async (t) => {
     const db = await create(t, [TABLE], { queue: 600 });
     const calls = Array.from({ length: 650 }, (_, at) => codeOf(db.execute(INSERT, [at])));
     assert.equal(db.pending, 600);
@@ -102,6 +105,8 @@ test('a full queue refuses writes, and room() waits for it', async (t) => {
     const codes = await Promise.all(calls);
     assert.deepEqual(codes, [...Array(600).fill(undefined), ...Array(50).fill('ERR_QUEUE_FULL')]);
     assert.equal((await db.read('SELECT a FROM t')).length, 601);
+    const reads = await Promise.all(Array.from({ length: 650 }, () => codeOf(db.read('SELECT 1'))));
+    assert.deepEqual(reads, codes);
     await db.room();
 });
 

@@ -1,6 +1,7 @@
 // Connections of both drivers, as one interface.
 
 import { OnewriterError } from '../error.mjs';
+import { AFTER, skip } from './text.mjs';
 
 /**
  * @typedef {object} Connection
@@ -50,9 +51,6 @@ const statement = (inner, hasColumns) => ({
         : (params) => Number(call(inner, 'run', params).changes),
 });
 
-/** What may follow a statement. */
-const NOTHING = /^(?:[\s;]|--[^\n]*|\/\*[^]*?(?:\*\/|$))*$/;
-
 const DRIVERS = {
     async 'node:sqlite'(path, { isReader, timeout, bigint }) {
         const { DatabaseSync } = await import('node:sqlite');
@@ -61,7 +59,7 @@ const DRIVERS = {
             prepare(sql) {
                 const inner = db.prepare(sql);
                 // SQLite compiles the first statement only.
-                if (!NOTHING.test(sql.slice(inner.sourceSQL.length))) {
+                if (skip(AFTER, sql, inner.sourceSQL.length) < sql.length) {
                     throw new OnewriterError('ERR_STATEMENT', 'there is more than one statement');
                 }
                 return statement(inner, inner.columns().length > 0);
@@ -89,38 +87,31 @@ const DRIVERS = {
 /** What the write-ahead log is cut to after a checkpoint. */
 const LOG_LIMIT = 64 << 20;
 
-async function opened(driver, path, options) {
-    try {
-        return await DRIVERS[driver](path, options);
-    } catch (error) {
-        throw new OnewriterError(codeOf(error) ?? 'ERR_OPEN', `${path}: ${error.message}`);
-    }
-}
-
 /**
  * Opens a connection and reads its settings back.
  *
  * @returns {Promise<Connection>}
  */
 export async function connect({ driver, path, pragmas, synchronous, ...options }, isReader) {
-    const connection = await opened(driver, path, { ...options, isReader });
-    const pragma = (text) => Object.values(connection.prepare(`PRAGMA ${text}`).execute()[0] ?? {})[0];
-    const set = (name, value) => {
-        const statement = connection.prepare(`PRAGMA ${name} = ${value}`);
-        statement.execute();
-    };
-    set('foreign_keys', 'ON');
-    if (!isReader) set('journal_size_limit', LOG_LIMIT);
-    for (const [name, value] of Object.entries(pragmas)) set(name, value);
-    if (isReader) return connection;
-    set('journal_mode', 'WAL');
-    set('synchronous', synchronous);
-    const settings = { journal_mode: String(pragma('journal_mode')), synchronous: Number(pragma('synchronous')) };
-    if (settings.journal_mode !== 'wal' || settings.synchronous !== { NORMAL: 1, FULL: 2 }[synchronous]) {
-        throw new OnewriterError(
-            'ERR_OPEN',
-            `${path} does not accept WAL and ${synchronous}: ${JSON.stringify(settings)}`,
-        );
+    try {
+        const connection = await DRIVERS[driver](path, { ...options, isReader });
+        configure(connection, pragmas, isReader ? undefined : synchronous);
+        return connection;
+    } catch (error) {
+        throw new OnewriterError(codeOf(error) ?? 'ERR_OPEN', `${path}: ${error.message}`);
     }
-    return connection;
+}
+
+/** @param {'FULL' | 'NORMAL' | undefined} synchronous of a connection that writes */
+function configure(connection, pragmas, synchronous) {
+    const pragma = (text) => Object.values(connection.prepare(`PRAGMA ${text}`).execute()[0] ?? {})[0];
+    const defaults = { foreign_keys: 'ON', journal_size_limit: LOG_LIMIT };
+    for (const [name, value] of Object.entries({ ...defaults, ...pragmas })) pragma(`${name} = ${value}`);
+    if (synchronous === undefined) return;
+    pragma('journal_mode = WAL');
+    pragma(`synchronous = ${synchronous}`);
+    const found = `${pragma('journal_mode')} ${pragma('synchronous')}`;
+    if (found !== `wal ${{ NORMAL: 1, FULL: 2 }[synchronous]}`) {
+        throw new Error(`it does not accept WAL and ${synchronous}: journal_mode and synchronous are ${found}`);
+    }
 }

@@ -1,6 +1,7 @@
 // Statements that plans may contain, compiled.
 
 import { OnewriterError } from '../error.mjs';
+import { BEFORE, skip } from './text.mjs';
 
 /**
  * Keywords with which a statement may begin. None of these begins or ends a transaction, changes a setting of the
@@ -10,8 +11,6 @@ import { OnewriterError } from '../error.mjs';
 const KEYWORD = /(?:SELECT|VALUES|WITH|INSERT|REPLACE|UPDATE|DELETE|CREATE|DROP|ALTER|ANALYZE|REINDEX)\b/iy;
 /** Fields of the file header that are rolled back like any change. */
 const HEADER = /PRAGMA\s+(?:user_version|application_id)\s*=\s*-?\d+\s*;?\s*$/iy;
-/** Space and comments before a statement. */
-const SKIPPED = /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)/y;
 /** Statements for which SQLite counts changes. After another one it still returns the count of an earlier one. */
 const COUNTED = ['INSERT', 'REPLACE', 'UPDATE', 'DELETE', 'WITH'];
 
@@ -24,16 +23,13 @@ const KEPT = 1_000;
  * @throws {OnewriterError} with `ERR_NOT_ALLOWED`
  */
 export function keyword(sql) {
-    let at = 0;
-    for (SKIPPED.lastIndex = 0; SKIPPED.test(sql); at = SKIPPED.lastIndex);
+    const at = skip(BEFORE, sql, 0);
     KEYWORD.lastIndex = HEADER.lastIndex = at;
     const [found] = KEYWORD.exec(sql) ?? [];
     if (found !== undefined) return found.toUpperCase();
     if (HEADER.test(sql)) return 'PRAGMA';
-    throw new OnewriterError(
-        'ERR_NOT_ALLOWED',
-        `callers that share a connection cannot execute: ${sql.slice(at, at + 40)}`,
-    );
+    const start = sql.slice(at, at + 40);
+    throw new OnewriterError('ERR_NOT_ALLOWED', `callers that share a connection cannot execute: ${start}`);
 }
 
 const uncounted = (answer) => (typeof answer === 'number' ? 0 : answer);
