@@ -1,7 +1,7 @@
 //! The store on disk.
 
 mod read;
-mod schema;
+pub mod schema;
 mod write;
 
 use std::fs::File;
@@ -125,8 +125,9 @@ impl Store for Durable {
     }
 
     fn close(&self) -> Result<(), StoreError> {
-        let closed = self.database.clone().close().map_err(StoreError::from);
+        // Locked before, so that a concurrent call waits, and does not release the file too early.
         let mut owner = self.owner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let closed = self.database.clone().close().map_err(StoreError::from);
         *owner = None;
         closed
     }
