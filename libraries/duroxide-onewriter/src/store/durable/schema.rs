@@ -24,7 +24,7 @@ const APPLICATION: i64 = 0x6f6e_6577;
 /// # Errors
 /// If the file belongs to another program, or has an unsupported version.
 pub fn prepare(database: &Database, path: &Path) -> Result<(), Error> {
-    let found = database.write(|connection| {
+    let found = database.write_with(|connection| {
         let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         let tables = number("SELECT count(*) FROM sqlite_schema")?;
         let marks = |connection: &Connection| {
