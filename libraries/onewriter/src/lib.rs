@@ -82,6 +82,12 @@
 //! Guides: [`guide`].
 
 #![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+/// The program of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 mod authorize;
 mod batch;

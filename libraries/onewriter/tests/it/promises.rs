@@ -382,6 +382,50 @@ fn a_call_that_would_wait_for_itself_is_refused() {
 }
 
 #[test]
+fn a_transaction_that_cannot_begin_is_answered_to_all_who_wait() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().max_log(50));
+    let (here, arrived) = channel();
+    let (go, gone) = channel::<()>();
+    let holder = db.clone();
+    let holder = thread::spawn(move || {
+        holder.write(move |tx| {
+            here.send(()).expect("the test waits");
+            gone.recv().expect("the test waits");
+            // More pages than the log may have.
+            tx.execute("INSERT INTO note(text) VALUES (zeroblob(400000))", [])
+        })
+    });
+    arrived.recv().expect("the writer is kept");
+    let mut calls = Vec::new();
+    for at in 0..4 {
+        let caller = db.clone();
+        calls.push(thread::spawn(move || match at {
+            0 => pollster::block_on(caller.write_with_async(add("never"))),
+            1 => caller.execute("INSERT INTO note(text) VALUES ('never')", ()).map(|_| 0),
+            // Needs no transaction of the writer.
+            2 => caller.exclusive(|c| Ok(c.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?)),
+            _ => caller.write_with(add("never")),
+        }));
+        while db.counters().queued < calls.len() as u64 {
+            thread::yield_now();
+        }
+    }
+    let answers = db.read_with(|c| {
+        // A snapshot that needs the log.
+        c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
+        go.send(()).expect("the holder waits");
+        Ok::<_, Error>(within(move || calls.into_iter().map(|call| call.join().expect("no panic")).collect::<Vec<_>>()))
+    });
+    holder.join().expect("no panic").expect("written");
+    let answers = answers.expect("read");
+    for at in [0, 1, 3] {
+        assert!(matches!(answers[at], Err(Error::LogFull { .. })), "{answers:?}");
+    }
+    assert!(matches!(answers[2], Ok(1)), "{answers:?}");
+}
+
+#[test]
 fn a_database_without_readers_is_refused() {
     let scratch = Scratch::new();
     let error = scratch.options().readers(0).open().expect_err("refused");
