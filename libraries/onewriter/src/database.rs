@@ -347,8 +347,8 @@ impl Database {
     }
 
     /// Runs the queued writes, checkpoints the log and closes the database for all clones. Later calls return
-    /// [`Error::Closed`]. Connections in use for reading are closed when their closure ends; the checkpoint waits up to
-    /// the busy timeout for them.
+    /// [`Error::Closed`]. Connections in use for reading are closed when their closure ends. A reader, also one of
+    /// another process, can prevent the checkpoint: the log then stays beside the file.
     ///
     /// # Errors
     /// If the final checkpoint fails; all committed writes are then still in the log. [`Error::Nested`] inside a closure

@@ -188,26 +188,33 @@ impl<W: Work<T, E>, T: Send, E: From<Error> + Send> Call<W, T, E> {
         }
     }
 
-    /// Gives up. Returns whether the closure had not begun, and so does not run.
-    pub fn give_up(&self) -> bool {
+    /// Withdraws a call that has not begun. Returns whether it was; otherwise its answer is there or comes.
+    pub fn withdraw(&self) -> bool {
         let mut state = lock(&self.state);
-        state.is_gone = true;
         match std::mem::replace(&mut state.stage, Stage::Ended) {
             Stage::Waiting(work) => {
                 drop(state);
                 drop(work);
                 true
             }
-            Stage::Answered(result) => {
-                drop(state);
-                drop(result);
-                false
-            }
             stage => {
                 state.stage = stage;
-                state.is_gone = !self.blocks;
                 false
             }
+        }
+    }
+
+    /// Gives up an answer, also of a call that has begun.
+    fn forget(&self) {
+        if self.withdraw() {
+            return;
+        }
+        let mut state = lock(&self.state);
+        state.is_gone = true;
+        if let Stage::Answered(_) = &state.stage {
+            let answer = std::mem::replace(&mut state.stage, Stage::Ended);
+            drop(state);
+            drop(answer);
         }
     }
 }
@@ -334,6 +341,57 @@ impl<W: Work<T, E>, T: Send, E: From<Error> + Send> Future for Pending<W, T, E> 
 
 impl<W: Work<T, E>, T: Send, E: From<Error> + Send> Drop for Pending<W, T, E> {
     fn drop(&mut self) {
-        self.0.give_up();
+        self.0.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A call whose closure returns 7, and the queue's handle of it.
+    fn call(blocks: bool) -> (Arc<Call<impl Work<i32, Error>, i32, Error>>, Queued) {
+        let call = Arc::new(Call::new(Once(Some(|_: &mut Tx<'_>| Ok(7))), blocks, Instant::now(), None));
+        let job: Arc<dyn Job> = call.clone();
+        (call, Queued(job))
+    }
+
+    fn run(job: &Queued) {
+        let mut connection = Connection::open_in_memory().expect("it opens");
+        assert!(job.begin(Instant::now()));
+        assert!(job.run(&mut connection));
+    }
+
+    #[test]
+    fn an_answer_that_comes_at_the_deadline_is_not_lost() {
+        let (call, job) = call(true);
+        run(&job);
+        assert!(!call.withdraw(), "it has begun");
+        job.answer(None);
+        assert!(!call.withdraw(), "it is answered");
+        assert!(matches!(call.poll(Waker::noop()), Poll::Ready(Ok(Ok(7)))));
+    }
+
+    #[test]
+    fn a_withdrawn_call_does_not_begin() {
+        let (call, job) = call(true);
+        assert!(call.withdraw());
+        assert!(!job.begin(Instant::now()));
+    }
+
+    #[test]
+    fn a_job_that_is_dropped_is_answered() {
+        let (call, job) = call(false);
+        assert!(call.poll(Waker::noop()).is_pending());
+        drop(job);
+        assert!(matches!(call.poll(Waker::noop()), Poll::Ready(Err(Error::Closed))));
+    }
+
+    #[test]
+    fn a_dropped_future_forgets_its_answer() {
+        let (call, job) = call(false);
+        run(&job);
+        drop(Pending(call));
+        assert!(job.answer(None).is_none());
     }
 }

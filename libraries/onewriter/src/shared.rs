@@ -111,7 +111,7 @@ impl Shared {
         if let Some(answer) = wait::block(deadline, |waker| call.poll(waker)) {
             return answer;
         }
-        if quiet(|| call.give_up()).unwrap_or(true) {
+        if quiet(|| call.withdraw()).unwrap_or(true) {
             return Err(Error::Timeout);
         }
         wait::block(None, |waker| call.poll(waker)).unwrap_or(Err(Error::Closed))
@@ -236,7 +236,7 @@ where
     T: Send,
     E: From<Error> + Send,
 {
-    let _dropped = quiet(|| call.give_up());
+    let _dropped = quiet(|| call.withdraw());
     match refused {
         Refused::Closed(_) => Error::Closed,
         Refused::Full(_) => Error::QueueFull,

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ffi};
 
 use crate::authorize::{self, COMMITTING, INSIDE, OUTSIDE, Savepoints};
-use crate::checkpoint::{Checkpointing, Stop};
+use crate::checkpoint::{Checkpointing, Stop, truncate_now};
 use crate::connection::{self, Purpose};
 use crate::counters::Live;
 use crate::error::{Error, Shared};
@@ -274,7 +274,9 @@ impl Writer {
         if self.stop.cause().is_some() {
             self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         } else if !self.options.checkpoints.is_external() {
-            connection::pragma(&self.connection, "PRAGMA wal_checkpoint(TRUNCATE)")?;
+            // A reader can prevent it. Waiting for that one would keep out the writers of other processes, such as the
+            // one that takes the place of this one.
+            let _done = truncate_now(&self.connection)?;
         }
         self.connection.close().map_err(|(_, error)| error.into())
     }

@@ -172,7 +172,10 @@ fn an_exclusive_closure_waits_for_earlier_writes_and_no_other_begins() {
     for at in 0..6 {
         let caller = db.clone();
         calls.push(thread::spawn(move || match at {
-            2 | 4 => caller.exclusive(|c| Ok(c.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?)),
+            2 | 4 => caller.exclusive(|c| {
+                assert!(c.is_autocommit(), "it begins its own transaction");
+                Ok(c.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?)
+            }),
             _ => caller.write_with(add(&at.to_string())).map(|_| 0_i64),
         }));
         while db.counters().queued < calls.len() as u64 {

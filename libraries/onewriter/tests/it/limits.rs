@@ -99,6 +99,29 @@ fn one_file_has_one_writer_in_a_process() {
 }
 
 #[test]
+fn a_close_does_not_keep_other_processes_out_while_a_reader_prevents_its_checkpoint() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    db.write_with(add("one")).expect("written");
+    let reader = Connection::open(scratch.path()).expect("it opens");
+    reader.execute_batch("BEGIN; SELECT count(*) FROM note").expect("begun");
+    db.write_with(add("two")).expect("written");
+    let other = Connection::open(scratch.path()).expect("it opens");
+    other.busy_timeout(Duration::ZERO).expect("set");
+    // SQLite's busy handler would wait five seconds with the write lock held.
+    let closed = thread::spawn(move || db.close());
+    let mut refused = 0;
+    while !closed.is_finished() {
+        refused += u64::from(other.execute("UPDATE note SET text = text", []).is_err());
+        thread::sleep(Duration::from_millis(10));
+        assert!(refused < 200, "the write lock is held");
+    }
+    closed.join().expect("no panic").expect("closed");
+    drop(reader);
+    assert_eq!(notes(&scratch.path()), ["one", "two"]);
+}
+
+#[test]
 fn foreign_keys_hold_whatever_sqlite_was_compiled_with() {
     let scratch = Scratch::new();
     let db = scratch.open_with(scratch.options());
