@@ -1,6 +1,6 @@
 //! Limits of the log and of reads, other programs that checkpoint or write, and several handles of one file.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ fn foreign_keys_hold_whatever_sqlite_was_compiled_with() {
 fn a_process_that_writes_without_a_pause_does_not_keep_the_writer_out() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    let stop = AtomicBool::new(false);
+    let (stop, commits) = (AtomicBool::new(false), AtomicU64::new(0));
     let path = scratch.path();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -148,8 +148,12 @@ fn a_process_that_writes_without_a_pause_does_not_keep_the_writer_out() {
                 other.execute_batch("BEGIN IMMEDIATE").expect("begun");
                 thread::sleep(Duration::from_millis(2));
                 other.execute_batch("INSERT INTO other VALUES (1); COMMIT").expect("committed");
+                commits.fetch_add(1, Relaxed);
             }
         });
+        while commits.load(Relaxed) == 0 {
+            thread::yield_now();
+        }
         let written = (0..50).map(|i| db.write_with(add(&i.to_string()))).filter(Result::is_ok).count();
         stop.store(true, Relaxed);
         assert_eq!((written, db.counters().busy), (50, 0));
