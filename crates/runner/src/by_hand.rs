@@ -2,7 +2,7 @@
 //! transaction for all that wait, and no savepoint: if a transaction fails, all that share its commit are rolled back
 //! and receive its error.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -16,9 +16,22 @@ use tokio::sync::oneshot;
 const MOST: usize = 256;
 
 type Work<'a> = Box<dyn FnOnce(&Connection) -> Result<(), Fault> + Send + 'a>;
-type Answer = oneshot::Sender<Result<(), Fault>>;
-/// The answer to work that was sent, and the place of its result.
-type Sent<R> = (oneshot::Receiver<Result<(), Fault>>, Arc<Mutex<Option<R>>>);
+
+/// Where the answer to work goes.
+enum Answer {
+    Thread(SyncSender<Result<(), Fault>>),
+    Task(oneshot::Sender<Result<(), Fault>>),
+}
+
+impl Answer {
+    fn send(self, done: Result<(), Fault>) {
+        // A worker that has ended waits for nothing.
+        let _gone = match self {
+            Self::Thread(thread) => thread.send(done).is_ok(),
+            Self::Task(task) => task.send(done).is_ok(),
+        };
+    }
+}
 
 /// The connection that writes, in a thread of its own, and those that read.
 pub struct ByHand {
@@ -50,8 +63,7 @@ fn write(connection: &Connection, jobs: &Receiver<(Work<'_>, Answer)>) {
             let _gone = execute("ROLLBACK");
         }
         for answer in answers.drain(..) {
-            // A worker that has ended waits for nothing.
-            let _gone = answer.send(done.as_ref().copied().map_err(again));
+            answer.send(done.as_ref().copied().map_err(again));
         }
     }
 }
@@ -69,12 +81,12 @@ fn ended<E>(_: E) -> Fault {
 }
 
 impl ByHand {
-    /// Sends work to the thread that writes.
+    /// Sends work to the thread that writes. Returns the place of its result, which is there after the answer.
     fn send<'a, R: Send + 'a>(
         &self,
         work: impl FnOnce(&Connection) -> Result<R, Fault> + Send + 'a,
-    ) -> Result<Sent<R>, Fault> {
-        let (answer, answered) = oneshot::channel();
+        answer: Answer,
+    ) -> Result<Arc<Mutex<Option<R>>>, Fault> {
         let result = Arc::new(Mutex::new(None));
         let place = result.clone();
         let work: Work<'a> = Box::new(move |connection| {
@@ -89,7 +101,17 @@ impl ByHand {
         )]
         let work = unsafe { std::mem::transmute::<Work<'a>, Work<'static>>(work) };
         self.jobs.send((work, answer)).map_err(ended)?;
-        Ok((answered, result))
+        Ok(result)
+    }
+
+    async fn ask<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<R, Fault> + Send + 'static,
+    ) -> Result<R, Fault> {
+        let (answer, answered) = oneshot::channel();
+        let result = self.send(work, Answer::Task(answer))?;
+        answered.await.map_err(ended)??;
+        taken(&result)
     }
 
     /// Lends a connection that reads.
@@ -148,15 +170,11 @@ impl Library for ByHand {
         }
         let checked = self.writing.clone();
         let work = move |connection: &Connection| request.run_attempt(&mut Cached::new(connection, &checked));
-        let (answered, result) = self.send(work)?;
-        answered.await.map_err(ended)??;
-        taken(&result)
+        self.ask(work).await
     }
 
     async fn settings(self: &Arc<Self>, _: u32, names: &'static [String]) -> Result<Vec<Settings>, Fault> {
-        let (answered, result) = self.send(move |connection| connect::read_back(connection, names))?;
-        answered.await.map_err(ended)??;
-        let mut answers = vec![taken(&result)?];
+        let mut answers = vec![self.ask(move |connection| connect::read_back(connection, names)).await?];
         let read = || settings_at_end(|| self.read(|connection| connect::read_back(connection, names)));
         for _ in 0..self.readers {
             answers.push(read()?);
@@ -176,8 +194,9 @@ impl GroupCommit for ByHand {
             return self.read(|connection| request.run_attempt(&mut Cached::new(connection, &self.reading)));
         }
         let work = |connection: &Connection| request.run_attempt(&mut Cached::new(connection, &self.writing));
-        let (answered, result) = self.send(work)?;
-        answered.blocking_recv().map_err(ended)??;
+        let (answer, answered) = sync_channel(1);
+        let result = self.send(work, Answer::Thread(answer))?;
+        answered.recv().map_err(ended)??;
         taken(&result)
     }
 }
