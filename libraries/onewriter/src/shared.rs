@@ -138,13 +138,13 @@ impl Shared {
         usual(&self.counters.usual_commit_ns) < SHORT
     }
 
-    /// Acquires the writer for this caller if no other caller is expected, if commits are cheap, or if the caller does
-    /// not wait. Otherwise returns `None`: other callers are likely to follow and would wait for a commit that does not
-    /// include their writes.
+    /// Acquires the writer for this caller if no other caller is expected, if one is and commits are cheap, or if the
+    /// caller does not wait. Otherwise returns `None`: other callers are likely to follow and would wait for a commit
+    /// that does not include their writes.
     pub fn sit(&self, timeout: Option<Duration>) -> Option<Seated<'_>> {
-        let is_alone = self.counters.crowd.load(Relaxed) <= 1;
+        let few = if self.is_short() { 2 } else { 1 };
         let now = timeout.is_some_and(|limit| limit.is_zero());
-        let writer = if is_alone || now || self.is_short() { self.queue.sit()? } else { return None };
+        let writer = if now || self.counters.crowd.load(Relaxed) <= few { self.queue.sit()? } else { return None };
         Some(Seated { shared: self, writer: Some(writer), _held: nesting::hold(&[self.address()]) })
     }
 
@@ -272,7 +272,7 @@ impl Drop for Seated<'_> {
 ///
 /// Callers that have just received an answer are likely to write again and can share the next commit if the writer
 /// waits for them. It sleeps before a commit with fewer writes than there were concurrent callers as long as jobs keep
-/// arriving, at most half of the time of the commit that this saves, and not at all for a commit that waits for no disk.
+/// arriving, at most half of the time of the commit that this saves. Before a commit that waits for no disk it polls.
 struct Crowd<'a> {
     shared: &'a Shared,
     /// Whether it has waited for the current commit.
@@ -282,14 +282,24 @@ struct Crowd<'a> {
 impl Supply for Crowd<'_> {
     fn more(&self, done: usize, room: usize) -> Jobs {
         let queue = &self.shared.queue;
-        let jobs = queue.take(room);
-        let missing =
-            usize::try_from(self.shared.counters.crowd.load(Relaxed)).unwrap_or(usize::MAX).saturating_sub(done);
-        if !jobs.is_empty() || missing.min(room) == 0 || self.has_waited.replace(true) || self.shared.is_short() {
+        let mut jobs = queue.take(room);
+        let expected = usize::try_from(self.shared.counters.crowd.load(Relaxed)).unwrap_or(usize::MAX);
+        let missing = expected.saturating_sub(done).min(room);
+        if !jobs.is_empty() || missing == 0 || self.has_waited.replace(true) {
             return jobs;
         }
-        let gaps = self.shared.counters.usual_commit_ns.load(Relaxed) / 2 / GAP.as_nanos() as u64;
-        queue.gather(missing.min(room), GAP, u32::try_from(gaps).unwrap_or(u32::MAX).max(1));
+        let patience = Duration::from_nanos(self.shared.counters.usual_commit_ns.load(Relaxed) / 2);
+        if self.shared.is_short() {
+            let started = Instant::now();
+            while expected > 2 && jobs.is_empty() && started.elapsed() < patience {
+                // The thread of the next caller may need this processor.
+                thread::yield_now();
+                jobs = queue.take(room);
+            }
+            return jobs;
+        }
+        let gaps = (patience.as_nanos() / GAP.as_nanos()).max(1);
+        queue.gather(missing, GAP, u32::try_from(gaps).unwrap_or(u32::MAX));
         queue.take(room)
     }
 
