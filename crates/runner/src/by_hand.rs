@@ -145,6 +145,12 @@ impl Library for ByHand {
         let open = |writes: bool, checked: &CheckedStatements| {
             let connection = Connection::open(connect::location(location)).map_err(fault)?;
             connect::set(&connection, settings)?;
+            let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(fault)?;
+            if journal != "wal" {
+                return Err(Fault::Other(format!(
+                    "its journal mode is {journal}, and readers beside a writer need WAL"
+                )));
+            }
             let answer = setup.only(writes).run(&mut Cached::new(&connection, checked))?;
             Ok::<_, Fault>((connection, answer))
         };

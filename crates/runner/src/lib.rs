@@ -40,8 +40,8 @@ pub fn main(verb: Option<&str>) -> ExitCode {
     let sharings = &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
     let async_sqlite =
         Driver::library::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], sharings);
+    // Other kinds of sharing are those of the driver `rusqlite`.
     let by_hand = Driver::new::<Rusqlite>("by-hand", || about("rusqlite")).group_commit::<ByHand>();
-    let by_hand = by_hand.sharings(&["group-commit"]);
     // The library of the driver `c` is SQLite itself.
     let c = Driver::new::<C>("c", || {
         let sqlite = connect::build().map_err(fault)?;
