@@ -363,6 +363,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "SQLite is in C")]
     fn an_answer_that_comes_at_the_deadline_is_not_lost() {
         let (call, job) = call(true);
         run(&job);
@@ -388,6 +389,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "SQLite is in C")]
     fn a_dropped_future_forgets_its_answer() {
         let (call, job) = call(false);
         run(&job);
