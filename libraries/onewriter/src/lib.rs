@@ -68,7 +68,7 @@
 //!
 //! **Checkpoints** are run by this crate: passive ones in the background from 1,000 frames and when nothing has been
 //! written for a second, and with truncation of the log from 64 MB ([`Checkpoints`]). A long read transaction prevents
-//! truncation; a `tracing` warning and [`Counters::oldest_reader`] report its age, and [`Options::max_log`] bounds it.
+//! truncation, and so do short ones that overlap without a gap; a `tracing` warning and [`Counters::oldest_reader`] report its age, and [`Options::max_log`] bounds it.
 //! Beside Litestream use [`Checkpoints::external`].
 //!
 //! **Observation.** [`Database::counters`] has the sizes of commits, the times of waiting and the state of the log. Each
