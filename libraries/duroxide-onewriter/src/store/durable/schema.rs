@@ -39,7 +39,7 @@ fn mark(connection: &Connection) -> rusqlite::Result<()> {
 /// # Errors
 /// If the file belongs to another program, or has an unsupported version.
 pub fn prepare(database: &Database, path: &Path) -> Result<(), Error> {
-    let found = database.write(|connection| {
+    let found = database.write_with(|connection| {
         let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         let tables = number("SELECT count(*) FROM sqlite_schema")?;
         if tables == 0 {
