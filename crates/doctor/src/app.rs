@@ -7,16 +7,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use litelab_model::advisory::Version;
 use litelab_model::pragma;
 use litelab_protocol::{ConnectionSettings, Inspection, Value};
 use rusqlite::Connection;
 use thiserror::Error;
 
 use crate::bundle;
+use crate::defect;
 use crate::dsn::{self, Dsn};
 use crate::facts::{App, File, Key};
 use crate::setting;
-use crate::words::numbers;
 
 /// PRAGMAs that are read back on every connection.
 pub const READ_BACK: [&str; 26] = [
@@ -144,6 +145,8 @@ impl StandIn {
             driver_version: opening.driver_version.clone(),
             language: opening.language.clone(),
             sqlite: opening.sqlite.clone(),
+            sqlite_defects: opening.sqlite.as_deref().map(defect::of_sqlite).unwrap_or_default(),
+            driver_defects: defect::of_driver(&opening.driver, &opening.driver_version),
             dsn: opening.dsn.clone(),
             connections: opening.connections,
             settings: READ_BACK.map(|name| (name.to_owned(), Value::Null)).into(),
@@ -230,9 +233,8 @@ fn key(
 ) -> Key {
     let entries: Vec<_> = dsn::find(&name, place).collect();
     let honours = |entry: &dsn::KnownKey| {
-        let since = entry.since.get(&opening.driver);
-        entry.drivers.contains(&opening.driver)
-            && since.is_none_or(|since| numbers(&opening.driver_version) >= numbers(since))
+        let since = entry.since.get(&opening.driver).zip(Version::of_driver(&opening.driver_version));
+        entry.drivers.contains(&opening.driver) && since.is_none_or(|(since, version)| version.reaches(since, 1))
     };
     let own = entries.iter().find(|entry| honours(entry) || entry.uri);
     // A key of another driver still tells what the user meant.

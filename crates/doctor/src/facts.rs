@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use litelab_model::advisory::Kind;
 use litelab_protocol::{Upgrade, Value};
 use serde::Serialize;
 
@@ -59,6 +60,8 @@ pub struct File {
     pub user_version: Option<i32>,
     /// Version of the SQLite library that last wrote the file: `3.54.1`.
     pub written_by: Option<String>,
+    /// Known defects of that version.
+    pub writer_defects: Vec<Defect>,
     /// Size of `-wal`; `None` without such a file.
     pub wal_bytes: Option<u64>,
     /// Size of `-shm`; `None` without such a file.
@@ -253,6 +256,8 @@ pub struct Process {
     pub name: String,
     /// Copies of SQLite in its memory.
     pub sqlite: Vec<SqliteImage>,
+    /// Known defects of SQLite that all these copies have, as far as their versions are known.
+    pub sqlite_defects: Vec<Defect>,
     /// Locks it holds: `write`, `checkpoint`, `recover`, `read 0` to `read 4`, `reserved`, `pending`, `shared`,
     /// `exclusive`.
     pub locks: Vec<String>,
@@ -281,6 +286,19 @@ pub struct SqliteImage {
     pub source_id: String,
 }
 
+/// A known defect of a version of SQLite or of a driver.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Defect {
+    /// Name in a few words.
+    pub name: String,
+    /// What it puts at risk.
+    pub kind: Kind,
+    /// What it does to an application.
+    pub effect: String,
+    /// The nearest version without it.
+    pub fixed: String,
+}
+
 /// The application's connections, opened on a scratch database by its driver.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct App {
@@ -292,7 +310,11 @@ pub struct App {
     pub language: String,
     /// Version of the SQLite it contains.
     pub sqlite: Option<String>,
-    /// Package and first later release without a known defect of SQLite: `github.com/mattn/go-sqlite3 1.14.36`.
+    /// Known defects of that SQLite.
+    pub sqlite_defects: Vec<Defect>,
+    /// Known defects of the driver, and defaults that a later version changes.
+    pub driver_defects: Vec<Defect>,
+    /// Package and first release from which on SQLite has no known defect: `github.com/mattn/go-sqlite3 1.14.49`.
     pub cure: Option<String>,
     /// DSN as given, with the path of the database.
     pub dsn: String,

@@ -8,6 +8,7 @@ use std::path::Path;
 use litelab_observe::{DatabaseHeader, DatabaseHeaderError, FileSizes, WalIndex, sidecar};
 use rustix::fs::{Access, access};
 
+use crate::defect;
 use crate::facts::File;
 
 /// First bytes of a rollback journal with content (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
@@ -101,6 +102,7 @@ fn content(file: &mut File, path: &Path) -> &'static str {
     file.user_version = Some(at(60).cast_signed());
     file.application_id = Some(at(68).cast_signed());
     file.written_by = (header.written_by > 0).then(|| version(header.written_by));
+    file.writer_defects = file.written_by.as_deref().map(defect::of_sqlite).unwrap_or_default();
     "database"
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use litelab_observe::{Holders, Lock, WalIndex, sidecar};
+use litelab_observe::{Holders, Lock, SqliteSource, WalIndex, sidecar};
 
-use crate::facts::{Process, SqliteImage};
+use crate::defect;
+use crate::facts::{Defect, Process, SqliteImage};
 
 /// Bytes that a frame of the log has beside its page (<https://sqlite.org/fileformat2.html#walformat>).
 const FRAME_HEADER: u64 = 24;
@@ -31,19 +32,17 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
             let frame = u64::from(index.page_size.unwrap_or_default()) + FRAME_HEADER;
             u64::from(index.frames.saturating_sub(snapshot)) * frame
         });
+        let copy = |found: SqliteSource| {
+            let version = version(&found.source_id);
+            SqliteImage { image: found.image, version, source_id: found.source_id }
+        };
+        let sqlite: Vec<SqliteImage> = holder.sqlite.into_iter().map(copy).collect();
         Process {
             pid: holder.pid,
             companion: companion(&holder.name, &holder.command),
             name: holder.name,
-            sqlite: holder
-                .sqlite
-                .into_iter()
-                .map(|found| SqliteImage {
-                    image: found.image,
-                    version: version(&found.source_id),
-                    source_id: found.source_id,
-                })
-                .collect(),
+            sqlite_defects: common_defects(&sqlite),
+            sqlite,
             locks: holder.locks.iter().map(Lock::to_string).collect(),
             snapshot,
             pins_bytes,
@@ -53,6 +52,16 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
         }
     });
     (processes.collect(), holders.complete)
+}
+
+/// Defects that every copy of a known version has: which copy has the database open cannot be seen.
+fn common_defects(copies: &[SqliteImage]) -> Vec<Defect> {
+    let mut of_copies = copies.iter().filter_map(|copy| copy.version.as_deref()).map(defect::of_sqlite);
+    let Some(mut common) = of_copies.next() else { return Vec::new() };
+    for other in of_copies {
+        common.retain(|one| other.iter().any(|other| other.name == one.name));
+    }
+    common
 }
 
 /// Version of SQLite by its source id.
@@ -80,6 +89,19 @@ mod tests {
         let id: String = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0)).unwrap();
         assert_eq!(version(&id).as_deref(), Some(rusqlite::version()));
         assert_eq!(version("2026-10-16 14:45:20 ffffffff"), None);
+    }
+
+    #[test]
+    fn only_defects_of_all_copies_count() {
+        let copy =
+            |version: Option<&str>| SqliteImage { version: version.map(str::to_owned), ..SqliteImage::default() };
+        let names = |copies: &[SqliteImage]| {
+            let names = common_defects(copies).into_iter().map(|defect| defect.name);
+            names.filter(|name| !name.starts_with("CVE")).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[copy(Some("3.50.4")), copy(None)]), ["WAL-reset bug"]);
+        assert_eq!(names(&[copy(Some("3.50.4")), copy(Some("3.40.1"))]), ["WAL-reset bug"]);
+        assert_eq!(names(&[copy(Some("3.50.4")), copy(Some("3.54.1"))]), [] as [&str; 0]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ const WIDTHS: [usize; 3] = [8, 18, 10];
 
 fn list(all: bool) -> Result<Exit> {
     let runners = super::runners()?;
-    let advisories = advisory::of_sqlite()?;
+    let advisories: Vec<Advisory> = advisory::of_sqlite()?.into_iter().filter(Advisory::concerns_all).collect();
     // Defects of the listed SQLite builds by name, and lines on what is not built or does not work.
     let (mut defects, mut rest) = (BTreeMap::new(), Vec::new());
     output::headed(style::STRONG, columns(["language", "driver", "version"], "SQLite"), "");

@@ -197,7 +197,7 @@ fn defects(info: &RunInfo) -> Vec<Marked> {
             format!("{} in the SQLite of {}: {}; use {fix}", advisory.name, affected.join(", "), advisory.effect);
         Some(Marked::new("!", Tone::Warn, text))
     };
-    advisories.iter().filter_map(line).collect()
+    advisories.iter().filter(|advisory| advisory.concerns_all()).filter_map(line).collect()
 }
 
 /// Transactions that did nothing: one line for each, with all variants of the same text.
