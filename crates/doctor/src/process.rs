@@ -92,6 +92,14 @@ mod tests {
     }
 
     #[test]
+    fn every_bundled_sqlite_is_in_the_table() {
+        for (release, sqlite) in crate::bundle::all().iter().flat_map(|bundle| &bundle.releases) {
+            let known = VERSIONS.values().any(|version| *version == sqlite.to_string());
+            assert!(known, "SQLite {sqlite} of release {release} has no source id");
+        }
+    }
+
+    #[test]
     fn only_defects_of_all_copies_count() {
         let copy =
             |version: Option<&str>| SqliteImage { version: version.map(str::to_owned), ..SqliteImage::default() };

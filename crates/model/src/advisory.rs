@@ -122,6 +122,19 @@ impl Advisory {
     }
 }
 
+/// The defects of a version, and the version to use instead; `None` if it has none.
+#[must_use]
+pub fn defects(advisories: &[Advisory], version: Version) -> Option<(Vec<&Advisory>, Version)> {
+    let fixes = |version| advisories.iter().filter_map(move |advisory| advisory.fix(version));
+    let mut sound = fixes(version).max()?;
+    // The fix of one defect may be a release with another.
+    while let Some(next) = fixes(sound).max() {
+        sound = next;
+    }
+    let found = advisories.iter().filter(|advisory| advisory.fix(version).is_some());
+    Some((found.collect(), sound))
+}
+
 /// All advisories of SQLite.
 ///
 /// # Errors
@@ -152,19 +165,18 @@ fn parse(name: &str, toml: &str) -> Result<Vec<Advisory>, ModelError> {
 mod tests {
     use super::*;
 
-    fn defects(advisories: &[Advisory], version: &str) -> Vec<(String, String)> {
-        let version = version.parse().expect("a version");
-        let of = |a: &Advisory| Some((a.name.clone(), a.fix(version)?.to_string()));
-        advisories.iter().filter(|advisory| advisory.concerns_all()).filter_map(of).collect()
+    fn version(text: &str) -> Version {
+        Version::of_driver(text).expect("a version")
     }
 
     #[test]
     fn a_version_has_the_defects_of_its_range() {
         let advisories = of_sqlite().expect("valid");
-        let fix = |version: &str, name: &str| {
-            defects(&advisories, version).into_iter().find(|(found, _)| found == name).map(|(_, fix)| fix)
+        let fix = |text: &str, name: &str| {
+            let advisory = advisories.iter().find(|advisory| advisory.name == name).expect("an advisory");
+            advisory.fix(version(text)).map(|fix| fix.to_string())
         };
-        for (version, fixed) in [
+        for (text, fixed) in [
             ("3.6.23", None),
             ("3.7.0", Some("3.51.3")),
             ("3.40.1", Some("3.51.3")),
@@ -177,13 +189,29 @@ mod tests {
             ("3.51.3", None),
             ("3.52.0", None),
         ] {
-            assert_eq!(fix(version, "WAL-reset bug").as_deref(), fixed, "{version}");
+            assert_eq!(fix(text, "WAL-reset bug").as_deref(), fixed, "{text}");
         }
         assert_eq!(fix("3.52.0", "withdrawn release").as_deref(), Some("3.53.0"));
-        for sound in ["3.51.3", "3.53.0", "3.53.2", "3.53.4", "3.54.1"] {
-            assert_eq!(defects(&advisories, sound), [], "{sound}");
-        }
         assert!("3.51".parse::<Version>().is_err() && "x".parse::<Version>().is_err());
+    }
+
+    #[test]
+    fn the_version_to_use_has_no_defect() {
+        let advisories: Vec<_> = of_sqlite().expect("valid").into_iter().filter(Advisory::concerns_all).collect();
+        for (text, count, instead) in [
+            ("3.40.1", 4, "3.51.3"),
+            // 3.44.6 and 3.45.3 end some defects, and have others.
+            ("3.44.2", 5, "3.51.3"),
+            ("3.50.4", 1, "3.50.7"),
+            ("3.51.1", 3, "3.51.3"),
+            ("3.53.3", 1, "3.53.4"),
+        ] {
+            let (found, sound) = defects(&advisories, version(text)).expect("defects");
+            assert_eq!((found.len(), sound), (count, version(instead)), "{text}: {found:?}");
+        }
+        for sound in ["3.50.7", "3.51.3", "3.53.0", "3.53.2", "3.53.4", "3.54.1"] {
+            assert_eq!(defects(&advisories, version(sound)), None, "{sound}");
+        }
     }
 
     #[test]
@@ -200,7 +228,6 @@ mod tests {
 
     #[test]
     fn a_release_line_ends_a_range_for_itself() {
-        let version = |text: &str| Version::of_driver(text).expect("a version");
         let since = [version("22.16.0"), version("24.0.0")];
         for (text, reached) in
             [("22.15.1", false), ("22.21.0", true), ("23.11.0", false), ("v24.0.0", true), ("25.1.0.7", true)]
