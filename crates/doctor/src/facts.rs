@@ -90,6 +90,8 @@ pub struct File {
     pub links: u64,
     /// Whether the path is a symbolic link.
     pub symlink: bool,
+    /// Seconds by which the time of the last change lies ahead of the clock; 0 for a time in the past.
+    pub ahead_seconds: u64,
     /// Files in the same folder whose name is that of the database followed by a query (`app.db?mode=ro`): DSNs taken
     /// as file names.
     pub query_named: Vec<String>,
@@ -273,6 +275,12 @@ pub struct Process {
     pub companion: Option<&'static str>,
     /// Number of descriptors of the database file.
     pub descriptors: usize,
+    /// Whether one of them is open for writing.
+    pub writable: bool,
+    /// Drivers in a program in Go, with their versions: `go:modernc 1.54.0`.
+    pub drivers: Vec<String>,
+    /// Known defects of these drivers.
+    pub driver_defects: Vec<Defect>,
 }
 
 /// A copy of SQLite in a process or an application.

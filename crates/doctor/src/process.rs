@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use litelab_observe::{Holders, Lock, SqliteSource, WalIndex, sidecar};
+use litelab_observe::{GoModule, Holders, Lock, SqliteSource, WalIndex, sidecar};
 
-use crate::defect;
 use crate::facts::{Defect, Process, SqliteImage};
+use crate::{bundle, defect};
 
 /// Bytes that a frame of the log has beside its page (<https://sqlite.org/fileformat2.html#walformat>).
 const FRAME_HEADER: u64 = 24;
@@ -36,6 +36,7 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
             let version = version(&found.source_id);
             SqliteImage { image: found.image, version, source_id: found.source_id }
         };
+        let drivers: Vec<_> = holder.modules.iter().filter_map(driver).collect();
         let sqlite: Vec<SqliteImage> = holder.sqlite.into_iter().map(copy).collect();
         Process {
             pid: holder.pid,
@@ -49,9 +50,18 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
             deleted: holder.deleted,
             other_namespace: holder.other_namespace,
             descriptors: holder.descriptors,
+            writable: holder.writable,
+            driver_defects: drivers.iter().flat_map(|(name, version)| defect::of_driver(name, version)).collect(),
+            drivers: drivers.iter().map(|(name, version)| format!("{name} {version}")).collect(),
         }
     });
     (processes.collect(), holders.complete)
+}
+
+/// Driver in a module of Go, and its version.
+fn driver(module: &GoModule) -> Option<(&'static str, String)> {
+    let bundle = bundle::all().iter().find(|bundle| bundle.package == module.path)?;
+    Some((bundle.drivers.first()?, module.version.trim_start_matches('v').to_owned()))
 }
 
 /// Defects that every copy of a known version has: which copy has the database open cannot be seen.
@@ -97,6 +107,13 @@ mod tests {
             let known = VERSIONS.values().any(|version| *version == sqlite.to_string());
             assert!(known, "SQLite {sqlite} of release {release} has no source id");
         }
+    }
+
+    #[test]
+    fn a_module_may_be_a_driver() {
+        let module = |path: &str| GoModule { path: path.into(), version: "v1.40.0".into() };
+        assert_eq!(driver(&module("modernc.org/sqlite")), Some(("go:modernc", "1.40.0".into())));
+        assert_eq!(driver(&module("modernc.org/libc")), None);
     }
 
     #[test]

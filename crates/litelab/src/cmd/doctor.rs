@@ -240,14 +240,15 @@ fn connections(args: &Args, name: &str, facts: &Facts) -> Result<App> {
         read_back: app::READ_BACK.map(str::to_owned).to_vec(),
         dsn: Some(stand_in.dsn(&opening.dsn)),
     };
-    // The driver's own message is what stands after the runner's name and exit code.
-    let inspection = driver.runner.inspect(&request).map_err(|error| {
-        let text = error.to_string();
-        text.split_once("inspect failed (")
-            .and_then(|(_, rest)| rest.split_once("): "))
-            .map_or(text.clone(), |(_, own)| own.to_owned())
-    });
+    let inspection = driver.runner.inspect(&request).map_err(|error| own_message(&error.to_string()));
     Ok(stand_in.facts(&opening, inspection))
+}
+
+/// The driver's own message: what stands after the runner's name and exit code, without the stack below it.
+fn own_message(error: &str) -> String {
+    let after_code = error.split_once("inspect failed (").and_then(|(_, rest)| rest.split_once("): "));
+    let own = after_code.map_or(error, |(_, own)| own);
+    own.lines().next().unwrap_or_default().trim_start_matches("Fault [Error]: ").to_owned()
 }
 
 /// Describes the driver, whose runner is built if necessary.

@@ -1,0 +1,98 @@
+//! Damaged files: no bytes of a database, its log, its wal-index or its journal make a look panic. PROPTEST_CASES is the
+//! number of cases.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use litelab_doctor::{Judge, facts::Schema, file, look, rule, schema, snapshot};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use rusqlite::Connection;
+
+const SUFFIXES: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+/// One of so many cases is read by SQLite and judged too, which takes a hundred times longer.
+const JUDGED: usize = 64;
+
+/// Bytes of the files of a database, in the order of `SUFFIXES`; empty for none.
+type Files = [Vec<u8>; 4];
+
+/// Databases in the state in which another process would find them: with a log and its index, and with a hot journal.
+static REAL: LazyLock<Vec<Files>> = LazyLock::new(|| {
+    let schema = "CREATE TABLE note(id INTEGER PRIMARY KEY, user_id INT REFERENCES user(id), text TEXT CHECK (text IN ('a','b','c')));
+                  CREATE TABLE user(id INT PRIMARY KEY) WITHOUT ROWID; CREATE INDEX note_by_user ON note(user_id);
+                  CREATE TABLE big(x); CREATE VIEW v AS SELECT * FROM note; INSERT INTO note VALUES (1, NULL, 'a'); ANALYZE;";
+    let of = |before: &str, after: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(&format!("PRAGMA page_size = 512; {before}; {schema} {after}")).unwrap();
+        let bytes = |suffix: &str| std::fs::read(folder.path().join(format!("app.db{suffix}"))).unwrap_or_default();
+        SUFFIXES.map(bytes)
+    };
+    vec![
+        of("PRAGMA journal_mode = WAL", ""),
+        of("PRAGMA journal_mode = WAL", "PRAGMA wal_checkpoint; INSERT INTO note VALUES (2, NULL, 'b');"),
+        of("PRAGMA auto_vacuum = incremental", "PRAGMA cache_size = 1; BEGIN; INSERT INTO big VALUES (zeroblob(9000))"),
+        of("PRAGMA encoding = 'UTF-16be'", ""),
+    ]
+});
+
+/// A change of a file: some of its bytes, most of them in its header, and its length.
+#[derive(Clone, Debug)]
+struct Change {
+    edits: Vec<(bool, Index, u8)>,
+    length: Option<Index>,
+}
+
+impl Change {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        for (anywhere, at, byte) in &self.edits {
+            let range = if *anywhere { bytes.len() } else { bytes.len().min(136) };
+            bytes[at.index(range)] = *byte;
+        }
+        if let Some(length) = self.length {
+            bytes.resize(length.index(bytes.len() + 600), 0);
+        }
+    }
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let edits = proptest::collection::vec((proptest::bool::weighted(0.3), any::<Index>(), any::<u8>()), 0..5);
+    let length = proptest::option::weighted(0.2, any::<Index>());
+    (edits, length).prop_map(|(edits, length)| Change { edits, length })
+}
+
+fn judged(path: &Path, file: litelab_doctor::facts::File) {
+    let schema = snapshot::read(path, schema::look).map_or_else(
+        |error| Schema { unread: Some(error.to_string()), ..Schema::default() },
+        |snapshot| snapshot.content,
+    );
+    let facts = litelab_doctor::Facts { schema, ..look::nothing("app.db") };
+    let facts = litelab_doctor::Facts { file, ..facts };
+    for finding in Judge::new().findings(&rule::all().unwrap(), &facts).unwrap() {
+        assert!(!finding.message.is_empty() && !finding.fix.is_empty(), "{finding:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn damaged_files_never_panic(which in 0..4usize, changes in proptest::array::uniform4(change()), turn in 0..JUDGED) {
+        let mut files = REAL[which].clone();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.db");
+        for ((bytes, change), suffix) in files.iter_mut().zip(&changes).zip(SUFFIXES) {
+            change.apply(bytes);
+            if !bytes.is_empty() {
+                std::fs::write(folder.path().join(format!("app.db{suffix}")), bytes).unwrap();
+            }
+        }
+        let file = file::look(&path);
+        prop_assert!(["database", "empty", "truncated", "foreign", "damaged", "missing"].contains(&file.state), "{file:?}");
+        if turn == 0 {
+            judged(&path, file);
+        }
+    }
+}
