@@ -39,7 +39,7 @@ pub struct Holders {
 pub struct Holder {
     /// Process id, as seen from here.
     pub pid: u32,
-    /// Name of the program, at most 15 characters.
+    /// Name of the program or script.
     pub name: String,
     /// Command line, its words separated by spaces.
     pub command: String,
@@ -195,10 +195,23 @@ fn examine(
     holder.locks.dedup();
     holder.deleted.sort();
     holder.deleted.dedup();
-    holder.name = proc_file(directory.join("comm")).unwrap_or_default().trim().to_owned();
     let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
-    holder.command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_owned();
+    let command = String::from_utf8_lossy(&command);
+    let program = std::fs::read_link(directory.join("exe")).unwrap_or_default();
+    holder.name = name(proc_file(directory.join("comm")).unwrap_or_default().trim(), &command, &program);
+    holder.command = command.replace('\0', " ").trim().to_owned();
     Ok(Some(holder))
+}
+
+/// Name of a process: that of its first thread (`comm`, cut after 15 characters), if it is also that of the program or
+/// script in the command line; otherwise a runtime has set it, as Node's `MainThread`, and the program's file counts.
+fn name(comm: &str, command: &str, program: &Path) -> String {
+    let mut words = command.split('\0').take(2).map(|word| word.rsplit('/').next().unwrap_or_default());
+    let file = program.file_name().map(|name| name.to_string_lossy().trim_end_matches(" (deleted)").to_owned());
+    match file {
+        Some(file) if !file.starts_with(comm) && !words.any(|word| word.starts_with(comm)) => file,
+        _ => comm.to_owned(),
+    }
 }
 
 /// Suffix of the database's file that a descriptor refers to. The name of the target decides first, so that sockets
@@ -467,6 +480,17 @@ mod tests {
         let found: Vec<_> = found.iter().map(|module| (module.path.as_str(), module.version.as_str())).collect();
         assert_eq!(found, [("modernc.org/sqlite", "v1.54.0"), ("github.com/mattn/go-sqlite3", "v1.14.36")]);
         assert_eq!(modules(b"\x7fELF"), None);
+    }
+
+    #[test]
+    fn a_process_has_the_name_of_its_program_or_script() {
+        let node = Path::new("/opt/bin/node");
+        assert_eq!(name("MainThread", "node\0app.mjs\0", node), "node");
+        assert_eq!(name("node", "/opt/bin/node\0app.mjs\0", node), "node");
+        let python = Path::new("/usr/bin/python3.11");
+        assert_eq!(name("datasette", "/v/bin/python\0/v/bin/datasette\0serve\0", python), "datasette");
+        assert_eq!(name("python3", "python3\0app.py\0", python), "python3");
+        assert_eq!(name("app", "", Path::new("")), "app");
     }
 
     #[test]
