@@ -168,6 +168,7 @@ impl StandIn {
                 && dsn.keys().any(|(name, value)| name == "mode" && value == "memory"));
         app.opened_file = app.created.is_empty() && !app.in_memory;
         app.keys = keys(opening, &dsn, &app.settings);
+        app.read_only = app.settings["query_only"] == Value::Integer(1) || app.keys.iter().any(forbids_writes);
         app
     }
 }
@@ -266,6 +267,17 @@ fn key(
     key
 }
 
+/// Whether a key that the driver reads opens the database for reading only.
+fn forbids_writes(key: &Key) -> bool {
+    let read = key.known == Some(true) && (key.file_prefix || !key.uri);
+    let on = ["1", "true", "yes", "on"].contains(&key.value.to_lowercase().as_str());
+    read && match key.name.as_str() {
+        "mode" => key.value == "ro",
+        "immutable" | "readonly" | "readOnly" => on,
+        _ => false,
+    }
+}
+
 /// Adds the value that a key asks for, and the value in effect.
 fn compare(key: &mut Key, settings: &BTreeMap<String, Value>, setting_name: String, text: String) {
     let reported = settings.get(&setting_name).filter(|value| **value != Value::Null);
@@ -314,6 +326,24 @@ mod tests {
             Ok(Inspection { connections: vec![], upgrade: None, replaced: None }),
         );
         assert_eq!((app.created, app.opened_file), (vec!["myapp.db?mode=ro".to_owned()], false));
+    }
+
+    #[test]
+    fn connections_that_cannot_write_are_known_by_their_keys() {
+        let stand_in = StandIn::new(&File { name: "app.db".into(), ..File::default() }).unwrap();
+        let read_only = |driver: &str, dsn: &str, options: &[(&str, bool)], query_only: i64| {
+            let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+            let opening = Opening { driver: driver.into(), dsn: dsn.into(), options, ..Opening::default() };
+            let connections = vec![settings(&[("query_only", Value::Integer(query_only))])];
+            stand_in.facts(&opening, Ok(Inspection { connections, upgrade: None, replaced: None })).read_only
+        };
+        assert!(read_only("python:sqlite3", "file:app.db?mode=ro", &[("uri", true)], 0));
+        assert!(read_only("node:better-sqlite3", "app.db", &[("readonly", true)], 0));
+        assert!(read_only("go:mattn", "app.db?_query_only=1", &[], 1));
+        // The driver drops the query, does not know the option, or the option is off.
+        assert!(!read_only("go:mattn", "app.db?mode=ro", &[], 0));
+        assert!(!read_only("node:node:sqlite", "app.db", &[("readonly", true)], 0));
+        assert!(!read_only("node:better-sqlite3", "app.db", &[("readonly", false)], 0));
     }
 
     #[test]

@@ -341,6 +341,8 @@ pub struct App {
     pub lost: Vec<String>,
     /// Fate of a transaction that reads and then writes while another connection writes; `None` if it was not tried.
     pub upgrade: Option<Upgrade>,
+    /// Whether the connections cannot write: by `query_only`, a key of the DSN or an option.
+    pub read_only: bool,
     /// Whether the connections have opened the file that the DSN means.
     pub opened_file: bool,
     /// Files that the driver created instead, by name, as `app.db?mode=ro`.
