@@ -23,7 +23,7 @@ pub fn print(facts: &Facts, findings: &[Finding], rules: &[Rule]) {
     if let Some(app) = &facts.app {
         asked_for(app);
     }
-    for limit in limits(facts) {
+    for limit in limits(facts, findings) {
         output::entry("not seen:", 9, &limit);
     }
     let count = |severity: Severity| {
@@ -122,9 +122,11 @@ fn asked_for(app: &App) {
 }
 
 /// What could not be observed.
-fn limits(facts: &Facts) -> Vec<String> {
+fn limits(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     let mut limits = Vec::new();
-    if let Some(reason) = &facts.schema.unread {
+    // What is no database has a finding of its own, and so has a schema that cannot be read at any time.
+    let told = facts.file.wal.is_none() || findings.iter().any(|finding| finding.rule == "LL201");
+    if let Some(reason) = facts.schema.unread.as_ref().filter(|_| !told) {
         limits.push(format!("the schema: {reason}"));
     }
     if facts.schema.behind {
