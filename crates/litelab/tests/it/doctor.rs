@@ -139,6 +139,97 @@ fn what_cannot_be_examined_is_one_line() {
     assert_eq!(report["facts"]["file"]["state"], "foreign");
 }
 
+/// Rules of the error findings of a file.
+fn errors(folder: &Path, name: &str) -> Vec<String> {
+    let report = json(folder, &[name, "--fail-on", "never"], 0);
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings.filter(|f| f["severity"] == "error").map(|f| f["rule"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_damaged_file_has_its_finding() {
+    let folder = app();
+    let whole = std::fs::read(folder.path().join("app.db")).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write("encrypted.db", &(0..9000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>());
+    write("short.db", &whole[..50]);
+    write("page.db", &[&whole[..16], &[3, 3], &whole[18..]].concat());
+    write("cut.db", &whole[..whole.len() - 4096]);
+    write("sparse.db", &whole);
+    // A terabyte, of which no page is stored. A file system that has no such files says so.
+    let sparse = std::fs::File::options().write(true).open(folder.path().join("sparse.db")).unwrap();
+    if let Err(error) = sparse.set_len(1 << 40) {
+        println!("skipped: a file of 1 TB: {error}");
+    }
+    for (name, found) in [
+        ("encrypted.db", &["LL102"][..]),
+        ("short.db", &["LL103"]),
+        ("page.db", &["LL104"]),
+        ("cut.db", &["LL105"]),
+        ("sparse.db", &[]),
+    ] {
+        assert_eq!(errors(folder.path(), name), found, "{name}");
+        let text = ends(folder.path(), &["doctor", name, "--fail-on", "never"], 0);
+        assert_eq!(text.matches("error   LL").count(), found.len(), "{name}: {text}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn an_unreadable_file_is_a_finding() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = app();
+    let mode = |name: &str, mode| {
+        std::fs::set_permissions(folder.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("", 0o755);
+    mode("app.db", 0o000);
+    let own = ["doctor", "app.db", "--fail-on", "never", "--only", "LL106"];
+    // Root may read everything, so that another user examines it.
+    let output = if std::fs::File::open(folder.path().join("app.db")).is_ok() {
+        let mut other = Command::new("setpriv");
+        other.args(["--reuid=65534", "--clear-groups", env!("CARGO_BIN_EXE_litelab")]).args(own);
+        other.current_dir(folder.path()).env("NO_COLOR", "1").output()
+    } else {
+        Ok(common::run(folder.path(), &own))
+    };
+    match output {
+        Ok(output) if output.status.code() != Some(126) => {
+            let text = common::ends(&output, 0);
+            assert!(text.contains("error   LL106  app.db cannot be read by this user"), "{text}");
+        }
+        other => println!("skipped: this user reads every file, and no other one can run the command: {other:?}"),
+    }
+}
+
+#[test]
+fn a_file_may_vanish_during_the_look() {
+    let folder = app();
+    let path = folder.path().join("app.db");
+    let whole = std::fs::read(&path).unwrap();
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                std::fs::write(&path, &whole).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                std::fs::remove_file(&path).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(3));
+            }
+        });
+        for _ in 0..20 {
+            let output = common::run(folder.path(), &["doctor", "app.db", "--fail-on", "never"]);
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            match output.status.code() {
+                Some(0) => assert_eq!(error, ""),
+                Some(2) => assert!(error.lines().count() == 1 && error.contains("no such file"), "{error}"),
+                other => panic!("{other:?}: {error}"),
+            }
+        }
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
 #[test]
 fn a_project_lists_its_checks() {
     let folder = app();
