@@ -82,8 +82,8 @@ fn list(all: bool) -> Result<Exit> {
             let mut mark = String::new();
             let known = build.parse().ok().and_then(|version| advisory::defects(&advisories, version));
             if let Some((found, sound)) = known {
-                let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
-                mark = format!("  ! {}{more}, use {sound}", found[0].name);
+                let what = if let [only] = &found[..] { only.name.clone() } else { format!("{} defects", found.len()) };
+                mark = format!("  ! {what}, use {sound}");
                 defects.extend(found.into_iter().map(|advisory| (&advisory.name, advisory)));
             }
             output::spans(&[(Style::new(), &text), (style::WARNING, &mark)]);
