@@ -7,16 +7,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use litelab_model::advisory::Version;
 use litelab_model::pragma;
 use litelab_protocol::{ConnectionSettings, Inspection, Value};
 use rusqlite::Connection;
 use thiserror::Error;
 
 use crate::bundle;
+use crate::defect;
 use crate::dsn::{self, Dsn};
 use crate::facts::{App, File, Key};
 use crate::setting;
-use crate::words::numbers;
 
 /// PRAGMAs that are read back on every connection.
 pub const READ_BACK: [&str; 26] = [
@@ -144,6 +145,8 @@ impl StandIn {
             driver_version: opening.driver_version.clone(),
             language: opening.language.clone(),
             sqlite: opening.sqlite.clone(),
+            sqlite_defects: opening.sqlite.as_deref().map(defect::of_sqlite).unwrap_or_default(),
+            driver_defects: defect::of_driver(&opening.driver, &opening.driver_version),
             dsn: opening.dsn.clone(),
             connections: opening.connections,
             settings: READ_BACK.map(|name| (name.to_owned(), Value::Null)).into(),
@@ -165,6 +168,7 @@ impl StandIn {
                 && dsn.keys().any(|(name, value)| name == "mode" && value == "memory"));
         app.opened_file = app.created.is_empty() && !app.in_memory;
         app.keys = keys(opening, &dsn, &app.settings);
+        app.read_only = app.settings["query_only"] == Value::Integer(1) || app.keys.iter().any(forbids_writes);
         app
     }
 }
@@ -230,9 +234,8 @@ fn key(
 ) -> Key {
     let entries: Vec<_> = dsn::find(&name, place).collect();
     let honours = |entry: &dsn::KnownKey| {
-        let since = entry.since.get(&opening.driver);
-        entry.drivers.contains(&opening.driver)
-            && since.is_none_or(|since| numbers(&opening.driver_version) >= numbers(since))
+        let since = entry.since.get(&opening.driver).zip(Version::of_driver(&opening.driver_version));
+        entry.drivers.contains(&opening.driver) && since.is_none_or(|(since, version)| version.reaches(since, 1))
     };
     let own = entries.iter().find(|entry| honours(entry) || entry.uri);
     // A key of another driver still tells what the user meant.
@@ -262,6 +265,17 @@ fn key(
     key.drivers.dedup();
     (key.name, key.value) = (name, value);
     key
+}
+
+/// Whether a key that the driver reads opens the database for reading only.
+fn forbids_writes(key: &Key) -> bool {
+    let read = key.known == Some(true) && (key.file_prefix || !key.uri);
+    let on = ["1", "true", "yes", "on"].contains(&key.value.to_lowercase().as_str());
+    read && match key.name.as_str() {
+        "mode" => key.value == "ro",
+        "immutable" | "readonly" | "readOnly" => on,
+        _ => false,
+    }
 }
 
 /// Adds the value that a key asks for, and the value in effect.
@@ -312,6 +326,24 @@ mod tests {
             Ok(Inspection { connections: vec![], upgrade: None, replaced: None }),
         );
         assert_eq!((app.created, app.opened_file), (vec!["myapp.db?mode=ro".to_owned()], false));
+    }
+
+    #[test]
+    fn connections_that_cannot_write_are_known_by_their_keys() {
+        let stand_in = StandIn::new(&File { name: "app.db".into(), ..File::default() }).unwrap();
+        let read_only = |driver: &str, dsn: &str, options: &[(&str, bool)], query_only: i64| {
+            let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+            let opening = Opening { driver: driver.into(), dsn: dsn.into(), options, ..Opening::default() };
+            let connections = vec![settings(&[("query_only", Value::Integer(query_only))])];
+            stand_in.facts(&opening, Ok(Inspection { connections, upgrade: None, replaced: None })).read_only
+        };
+        assert!(read_only("python:sqlite3", "file:app.db?mode=ro", &[("uri", true)], 0));
+        assert!(read_only("node:better-sqlite3", "app.db", &[("readonly", true)], 0));
+        assert!(read_only("go:mattn", "app.db?_query_only=1", &[], 1));
+        // The driver drops the query, does not know the option, or the option is off.
+        assert!(!read_only("go:mattn", "app.db?mode=ro", &[], 0));
+        assert!(!read_only("node:node:sqlite", "app.db", &[("readonly", true)], 0));
+        assert!(!read_only("node:better-sqlite3", "app.db", &[("readonly", false)], 0));
     }
 
     #[test]

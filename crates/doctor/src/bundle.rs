@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
-use litelab_model::advisory::{self, Version};
+use litelab_model::advisory::Version;
 use serde::Deserialize;
+
+use crate::defect;
 
 /// Releases of a package that contains SQLite.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,16 +37,15 @@ pub fn all() -> &'static [Bundle] {
     &BUNDLES
 }
 
-/// Package and release of a driver from which on no SQLite has a known defect; `None` if `sqlite` has none.
+/// Package and release of a driver from which on no SQLite has a known defect, those apart that need crafted input;
+/// `None` if `sqlite` has none.
 #[must_use]
 pub fn cure(driver: &str, sqlite: &str) -> Option<String> {
-    let advisories = advisory::of_sqlite().ok()?;
-    let sound = |sqlite: Version| advisories.iter().all(|advisory| advisory.fix(sqlite).is_none());
-    if sqlite.parse().is_ok_and(sound) {
+    if sqlite.parse().is_ok_and(defect::is_sound) {
         return None;
     }
     let bundle = BUNDLES.iter().find(|bundle| bundle.drivers.iter().any(|name| name == driver))?;
-    let last = bundle.releases.iter().rposition(|(_, sqlite)| !sound(*sqlite));
+    let last = bundle.releases.iter().rposition(|(_, sqlite)| !defect::is_sound(*sqlite));
     let (release, _) = bundle.releases.get(last.map_or(0, |last| last + 1))?;
     Some(format!("{} {release}", bundle.package))
 }
@@ -52,7 +53,6 @@ pub fn cure(driver: &str, sqlite: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::numbers;
 
     #[test]
     fn the_table_is_ascending_and_names_each_driver_once() {
@@ -61,6 +61,7 @@ mod tests {
         drivers.sort();
         drivers.dedup();
         assert!(drivers.len() == count && count >= 10, "{drivers:?}");
+        let numbers = |release: &str| release.split('.').map(|part| part.parse().unwrap()).collect::<Vec<u32>>();
         for bundle in all() {
             let ascending =
                 bundle.releases.is_sorted_by(|(a, one), (b, other)| numbers(a) < numbers(b) && one != other);
@@ -71,9 +72,9 @@ mod tests {
 
     #[test]
     fn the_first_release_without_a_defect_is_named() {
-        assert_eq!(cure("go:mattn", "3.45.1").as_deref(), Some("github.com/mattn/go-sqlite3 1.14.36"));
-        // 0.31.1 has the release that was withdrawn.
-        assert_eq!(cure("go:ncruces", "3.51.2").as_deref(), Some("github.com/ncruces/go-sqlite3 0.32.0"));
+        assert_eq!(cure("go:mattn", "3.45.1").as_deref(), Some("github.com/mattn/go-sqlite3 1.14.49"));
+        // 0.31.1 has the release that was withdrawn, 0.35.2 the one with a defect of its own.
+        assert_eq!(cure("go:ncruces", "3.51.2").as_deref(), Some("github.com/ncruces/go-sqlite3 0.35.3"));
         assert_eq!(cure("rusqlite", "3.50.2").as_deref(), Some("libsqlite3-sys 0.37.0"));
         assert_eq!(cure("go:mattn", "3.51.3"), None, "it has no defect");
         assert_eq!(cure("node:sqlite3", "3.52.0"), None, "no release is without one");

@@ -1,7 +1,9 @@
 //! Data source names, and the keys that drivers document.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use litelab_model::advisory::Version;
 use serde::Deserialize;
 
 use crate::rule;
@@ -89,9 +91,9 @@ pub struct KnownKey {
     /// Drivers that document the key.
     #[serde(default)]
     pub drivers: Vec<String>,
-    /// First version of a driver that honours the key.
+    /// Versions from which on a driver reads the key: the last one, and earlier ones for their own major version.
     #[serde(default)]
-    pub since: std::collections::BTreeMap<String, String>,
+    pub since: BTreeMap<String, Vec<Version>>,
     /// Whether the key is a parameter of SQLite's own URI.
     #[serde(default)]
     pub uri: bool,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use litelab_model::advisory::Kind;
 use litelab_protocol::{Upgrade, Value};
 use serde::Serialize;
 
@@ -59,6 +60,8 @@ pub struct File {
     pub user_version: Option<i32>,
     /// Version of the SQLite library that last wrote the file: `3.54.1`.
     pub written_by: Option<String>,
+    /// Known defects of that version.
+    pub writer_defects: Vec<Defect>,
     /// Size of `-wal`; `None` without such a file.
     pub wal_bytes: Option<u64>,
     /// Size of `-shm`; `None` without such a file.
@@ -87,6 +90,8 @@ pub struct File {
     pub links: u64,
     /// Whether the path is a symbolic link.
     pub symlink: bool,
+    /// Seconds by which the time of the last change lies ahead of the clock; 0 for a time in the past.
+    pub ahead_seconds: u64,
     /// Files in the same folder whose name is that of the database followed by a query (`app.db?mode=ro`): DSNs taken
     /// as file names.
     pub query_named: Vec<String>,
@@ -253,6 +258,8 @@ pub struct Process {
     pub name: String,
     /// Copies of SQLite in its memory.
     pub sqlite: Vec<SqliteImage>,
+    /// Known defects of SQLite that all these copies have, as far as their versions are known.
+    pub sqlite_defects: Vec<Defect>,
     /// Locks it holds: `write`, `checkpoint`, `recover`, `read 0` to `read 4`, `reserved`, `pending`, `shared`,
     /// `exclusive`.
     pub locks: Vec<String>,
@@ -268,6 +275,12 @@ pub struct Process {
     pub companion: Option<&'static str>,
     /// Number of descriptors of the database file.
     pub descriptors: usize,
+    /// Whether one of them is open for writing.
+    pub writable: bool,
+    /// Drivers in a program in Go, with their versions: `go:modernc 1.54.0`.
+    pub drivers: Vec<String>,
+    /// Known defects of these drivers.
+    pub driver_defects: Vec<Defect>,
 }
 
 /// A copy of SQLite in a process or an application.
@@ -281,6 +294,19 @@ pub struct SqliteImage {
     pub source_id: String,
 }
 
+/// A known defect of a version of SQLite or of a driver.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Defect {
+    /// Name in a few words.
+    pub name: String,
+    /// What it puts at risk.
+    pub kind: Kind,
+    /// What it does to an application.
+    pub effect: String,
+    /// The nearest version without it.
+    pub fixed: String,
+}
+
 /// The application's connections, opened on a scratch database by its driver.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct App {
@@ -292,7 +318,11 @@ pub struct App {
     pub language: String,
     /// Version of the SQLite it contains.
     pub sqlite: Option<String>,
-    /// Package and first later release without a known defect of SQLite: `github.com/mattn/go-sqlite3 1.14.36`.
+    /// Known defects of that SQLite.
+    pub sqlite_defects: Vec<Defect>,
+    /// Known defects of the driver, and defaults that a later version changes.
+    pub driver_defects: Vec<Defect>,
+    /// Package and first release from which on SQLite has no known defect: `github.com/mattn/go-sqlite3 1.14.49`.
     pub cure: Option<String>,
     /// DSN as given, with the path of the database.
     pub dsn: String,
@@ -311,6 +341,8 @@ pub struct App {
     pub lost: Vec<String>,
     /// Fate of a transaction that reads and then writes while another connection writes; `None` if it was not tried.
     pub upgrade: Option<Upgrade>,
+    /// Whether the connections cannot write: by `query_only`, a key of the DSN or an option.
+    pub read_only: bool,
     /// Whether the connections have opened the file that the DSN means.
     pub opened_file: bool,
     /// Files that the driver created instead, by name, as `app.db?mode=ro`.

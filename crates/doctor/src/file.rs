@@ -4,10 +4,12 @@ use std::fs::{File as Descriptor, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::time::SystemTime;
 
 use litelab_observe::{DatabaseHeader, DatabaseHeaderError, FileSizes, WalIndex, sidecar};
 use rustix::fs::{Access, access};
 
+use crate::defect;
 use crate::facts::File;
 
 /// First bytes of a rollback journal with content (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
@@ -50,6 +52,8 @@ fn attributes(file: &mut File, path: &Path, metadata: &Metadata) {
     file.mode = Some(format!("{:o}", metadata.mode() & 0o7777));
     file.world_writable = metadata.mode() & 0o002 != 0;
     file.links = metadata.nlink();
+    let ahead = metadata.modified().ok().and_then(|changed| changed.duration_since(SystemTime::now()).ok());
+    file.ahead_seconds = ahead.unwrap_or_default().as_secs();
     file.symlink = std::fs::symlink_metadata(path).is_ok_and(|link| link.is_symlink());
     file.readable = access(path, Access::READ_OK).is_ok();
     file.writable = access(path, Access::WRITE_OK).is_ok();
@@ -101,6 +105,7 @@ fn content(file: &mut File, path: &Path) -> &'static str {
     file.user_version = Some(at(60).cast_signed());
     file.application_id = Some(at(68).cast_signed());
     file.written_by = (header.written_by > 0).then(|| version(header.written_by));
+    file.writer_defects = file.written_by.as_deref().map(defect::of_sqlite).unwrap_or_default();
     "database"
 }
 
@@ -179,6 +184,14 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let file = look(&link);
         assert!(file.symlink && file.wal_bytes.unwrap() > 0 && file.name == "link.db", "{file:?}");
+    }
+
+    #[test]
+    fn a_time_of_change_may_lie_ahead() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(look(file.path()).ahead_seconds, 0);
+        file.as_file().set_modified(SystemTime::now() + std::time::Duration::from_secs(7200)).unwrap();
+        assert!((7000..=7200).contains(&look(file.path()).ahead_seconds));
     }
 
     #[test]

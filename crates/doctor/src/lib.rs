@@ -10,7 +10,7 @@
 //! | [`snapshot`] | content without a lock; [`schema`] and [`statement`] read it |
 //! | [`advice`] | indexes tried on a copy |
 //! | [`app`] | the application's connections, opened by its driver on a stand-in; [`dsn`] its keys |
-//! | [`bundle`] | the SQLite in each release of a driver |
+//! | [`bundle`], [`defect`] | the SQLite in each release of a driver; known defects of a version |
 //! | [`rule`], [`judge`] | rules as data, and their findings; [`sarif`] for code scanning |
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion"))]
@@ -18,6 +18,7 @@
 pub mod advice;
 pub mod app;
 pub mod bundle;
+pub mod defect;
 pub mod dsn;
 pub mod facts;
 pub mod file;

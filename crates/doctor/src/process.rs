@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use litelab_observe::{Holders, Lock, WalIndex, sidecar};
+use litelab_observe::{GoModule, Holders, Lock, SqliteSource, WalIndex, sidecar};
 
-use crate::facts::{Process, SqliteImage};
+use crate::facts::{Defect, Process, SqliteImage};
+use crate::{bundle, defect};
 
 /// Bytes that a frame of the log has beside its page (<https://sqlite.org/fileformat2.html#walformat>).
 const FRAME_HEADER: u64 = 24;
@@ -31,28 +32,46 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
             let frame = u64::from(index.page_size.unwrap_or_default()) + FRAME_HEADER;
             u64::from(index.frames.saturating_sub(snapshot)) * frame
         });
+        let copy = |found: SqliteSource| {
+            let version = version(&found.source_id);
+            SqliteImage { image: found.image, version, source_id: found.source_id }
+        };
+        let drivers: Vec<_> = holder.modules.iter().filter_map(driver).collect();
+        let sqlite: Vec<SqliteImage> = holder.sqlite.into_iter().map(copy).collect();
         Process {
             pid: holder.pid,
             companion: companion(&holder.name, &holder.command),
             name: holder.name,
-            sqlite: holder
-                .sqlite
-                .into_iter()
-                .map(|found| SqliteImage {
-                    image: found.image,
-                    version: version(&found.source_id),
-                    source_id: found.source_id,
-                })
-                .collect(),
+            sqlite_defects: common_defects(&sqlite),
+            sqlite,
             locks: holder.locks.iter().map(Lock::to_string).collect(),
             snapshot,
             pins_bytes,
             deleted: holder.deleted,
             other_namespace: holder.other_namespace,
             descriptors: holder.descriptors,
+            writable: holder.writable,
+            driver_defects: drivers.iter().flat_map(|(name, version)| defect::of_driver(name, version)).collect(),
+            drivers: drivers.iter().map(|(name, version)| format!("{name} {version}")).collect(),
         }
     });
     (processes.collect(), holders.complete)
+}
+
+/// Driver in a module of Go, and its version.
+fn driver(module: &GoModule) -> Option<(&'static str, String)> {
+    let bundle = bundle::all().iter().find(|bundle| bundle.package == module.path)?;
+    Some((bundle.drivers.first()?, module.version.trim_start_matches('v').to_owned()))
+}
+
+/// Defects that every copy of a known version has: which copy has the database open cannot be seen.
+fn common_defects(copies: &[SqliteImage]) -> Vec<Defect> {
+    let mut of_copies = copies.iter().filter_map(|copy| copy.version.as_deref()).map(defect::of_sqlite);
+    let Some(mut common) = of_copies.next() else { return Vec::new() };
+    for other in of_copies {
+        common.retain(|one| other.iter().any(|other| other.name == one.name));
+    }
+    common
 }
 
 /// Version of SQLite by its source id.
@@ -80,6 +99,34 @@ mod tests {
         let id: String = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0)).unwrap();
         assert_eq!(version(&id).as_deref(), Some(rusqlite::version()));
         assert_eq!(version("2026-10-16 14:45:20 ffffffff"), None);
+    }
+
+    #[test]
+    fn every_bundled_sqlite_is_in_the_table() {
+        for (release, sqlite) in crate::bundle::all().iter().flat_map(|bundle| &bundle.releases) {
+            let known = VERSIONS.values().any(|version| *version == sqlite.to_string());
+            assert!(known, "SQLite {sqlite} of release {release} has no source id");
+        }
+    }
+
+    #[test]
+    fn a_module_may_be_a_driver() {
+        let module = |path: &str| GoModule { path: path.into(), version: "v1.40.0".into() };
+        assert_eq!(driver(&module("modernc.org/sqlite")), Some(("go:modernc", "1.40.0".into())));
+        assert_eq!(driver(&module("modernc.org/libc")), None);
+    }
+
+    #[test]
+    fn only_defects_of_all_copies_count() {
+        let copy =
+            |version: Option<&str>| SqliteImage { version: version.map(str::to_owned), ..SqliteImage::default() };
+        let names = |copies: &[SqliteImage]| {
+            let names = common_defects(copies).into_iter().map(|defect| defect.name);
+            names.filter(|name| !name.starts_with("CVE")).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[copy(Some("3.50.4")), copy(None)]), ["WAL-reset bug"]);
+        assert_eq!(names(&[copy(Some("3.50.4")), copy(Some("3.40.1"))]), ["WAL-reset bug"]);
+        assert_eq!(names(&[copy(Some("3.50.4")), copy(Some("3.54.1"))]), [] as [&str; 0]);
     }
 
     #[test]

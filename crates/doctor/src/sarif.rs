@@ -19,6 +19,11 @@ pub fn log(rules: &[Rule], findings: &[Finding], version: &str, file: &str, stat
                 "name": rule.title,
                 "shortDescription": { "text": rule.title },
                 "fullDescription": { "text": rule.because },
+                // Code scanning shows it beside the alert.
+                "help": {
+                    "text": format!("{} Source: {}", rule.because, rule.source),
+                    "markdown": format!("{} [Source]({})", rule.because, rule.source),
+                },
                 "helpUri": rule.source,
                 "defaultConfiguration": { "level": level(rule.severity) },
             })

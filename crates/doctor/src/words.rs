@@ -1,4 +1,4 @@
-//! Words of SQL text, and numbers of versions.
+//! Words of SQL text.
 
 use litelab_protocol::Dialect;
 use litelab_protocol::sql::{Token, tokens};
@@ -15,9 +15,4 @@ pub(crate) fn words(sql: &str) -> Vec<&str> {
         }
     }
     words
-}
-
-/// Numbers of a version: `v1.14.52` as 1, 14 and 52.
-pub(crate) fn numbers(version: &str) -> Vec<u64> {
-    version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok()).collect()
 }

@@ -33,6 +33,11 @@ pub fn spans(pieces: &[(Style, &dyn Display)]) {
 
 /// Prints a name in a column of `width`, and a description that is wrapped beside it.
 pub fn entry(name: impl Display, width: usize, description: &str) {
+    entry_in(style::STRONG, name, width, description);
+}
+
+/// Like [`entry`], with the name in a style.
+pub fn entry_in(style: Style, name: impl Display, width: usize, description: &str) {
     let indent = " ".repeat(width + 2);
     let name = format!("{name:width$}");
     let room = style::width().saturating_sub(indent.len()).max(20);
@@ -40,7 +45,7 @@ pub fn entry(name: impl Display, width: usize, description: &str) {
     let room = textwrap::Options::new(room).word_splitter(textwrap::WordSplitter::NoHyphenation);
     for (number, part) in textwrap::wrap(&description, room).into_iter().enumerate() {
         match number {
-            0 => headed(style::STRONG, &name, format_args!("  {part}")),
+            0 => headed(style, &name, format_args!("  {part}")),
             _ => line(format_args!("{indent}{part}")),
         }
     }

@@ -39,12 +39,14 @@ pub struct Holders {
 pub struct Holder {
     /// Process id, as seen from here.
     pub pid: u32,
-    /// Name of the program, at most 15 characters.
+    /// Name of the program or script.
     pub name: String,
     /// Command line, its words separated by spaces.
     pub command: String,
     /// Number of descriptors of the database file.
     pub descriptors: usize,
+    /// Whether one of them is open for writing.
+    pub writable: bool,
     /// Locks held, in the order of their bytes.
     pub locks: Vec<Lock>,
     /// Suffixes of open files that are deleted: `` for the database itself, `-wal`, `-shm`.
@@ -53,6 +55,8 @@ pub struct Holder {
     pub other_namespace: bool,
     /// Copies of SQLite in the program and its libraries.
     pub sqlite: Vec<SqliteSource>,
+    /// Modules of a program in Go, by its build information.
+    pub modules: Vec<GoModule>,
 }
 
 /// A lock on a database or its wal-index.
@@ -102,6 +106,15 @@ pub struct SqliteSource {
     pub source_id: String,
 }
 
+/// A module in a program in Go.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GoModule {
+    /// Path: `modernc.org/sqlite`.
+    pub path: String,
+    /// Version: `v1.61.1`.
+    pub version: String,
+}
+
 /// Device and inode of a file.
 type Identity = (u64, u64);
 
@@ -129,7 +142,7 @@ impl Holders {
                     let namespace = std::fs::read_link(entry.path().join("ns/mnt")).ok();
                     holder.pid = pid;
                     holder.other_namespace = namespace.is_some() && namespace != own_namespace;
-                    holder.sqlite = images.of(&entry.path());
+                    (holder.sqlite, holder.modules) = images.of(&entry.path());
                     found.processes.push(holder);
                 }
                 Ok(None) => {}
@@ -172,6 +185,7 @@ fn examine(
         let number = entry.file_name();
         if let Some(text) = proc_file(directory.join("fdinfo").join(number)) {
             holder.locks.extend(locks(&text, suffix));
+            holder.writable |= suffix.is_empty() && writes(&text);
         }
     }
     if !open {
@@ -181,10 +195,23 @@ fn examine(
     holder.locks.dedup();
     holder.deleted.sort();
     holder.deleted.dedup();
-    holder.name = proc_file(directory.join("comm")).unwrap_or_default().trim().to_owned();
     let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
-    holder.command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_owned();
+    let command = String::from_utf8_lossy(&command);
+    let program = std::fs::read_link(directory.join("exe")).unwrap_or_default();
+    holder.name = name(proc_file(directory.join("comm")).unwrap_or_default().trim(), &command, &program);
+    holder.command = command.replace('\0', " ").trim().to_owned();
     Ok(Some(holder))
+}
+
+/// Name of a process: that of its first thread (`comm`, cut after 15 characters), if it is also that of the program or
+/// script in the command line; otherwise a runtime has set it, as Node's `MainThread`, and the program's file counts.
+fn name(comm: &str, command: &str, program: &Path) -> String {
+    let mut words = command.split('\0').take(2).map(|word| word.rsplit('/').next().unwrap_or_default());
+    let file = program.file_name().map(|name| name.to_string_lossy().trim_end_matches(" (deleted)").to_owned());
+    match file {
+        Some(file) if !file.starts_with(comm) && !words.any(|word| word.starts_with(comm)) => file,
+        _ => comm.to_owned(),
+    }
 }
 
 /// Suffix of the database's file that a descriptor refers to. The name of the target decides first, so that sockets
@@ -195,6 +222,14 @@ fn of_file(link: &Path, target: &str, identities: &[(Identity, &'static str)]) -
     }
     let identity = identity(link)?;
     identities.iter().find(|(known, _)| *known == identity).map(|(_, suffix)| *suffix)
+}
+
+/// Whether the text of a `/proc/PID/fdinfo/FD` file is that of a descriptor open for writing.
+fn writes(text: &str) -> bool {
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    // O_ACCMODE: 0 is O_RDONLY (open(2)).
+    flags.is_some_and(|flags| flags & 3 != 0)
 }
 
 /// Locks in the text of a `/proc/PID/fdinfo/FD` file, on the file with this suffix.
@@ -241,51 +276,106 @@ fn wal_locks(first: u64, last: u64) -> Vec<Lock> {
     (0..8).filter(|byte| (first..=last).contains(&(WAL_LOCKS + byte))).map(of).collect()
 }
 
-/// Source ids in programs and libraries, each file read once.
+/// What is in programs and libraries, each file read once.
 #[derive(Default)]
-struct Images(BTreeMap<PathBuf, Vec<String>>);
+struct Images(BTreeMap<PathBuf, Image>);
+
+/// Source ids of SQLite and modules of Go in a program or library.
+#[derive(Default)]
+struct Image {
+    source_ids: Vec<String>,
+    modules: Vec<GoModule>,
+}
 
 impl Images {
-    /// Copies of SQLite of the process in `directory`.
-    fn of(&mut self, directory: &Path) -> Vec<SqliteSource> {
-        let mut paths = Vec::new();
-        if let Ok(program) = std::fs::read_link(directory.join("exe")) {
-            paths.push(program);
-        }
-        for line in proc_file(directory.join("maps")).unwrap_or_default().lines() {
-            // `7f…-7f… r-xp 00000000 08:02 1234  /usr/lib/libsqlite3.so.0`
-            let mut words = line.split_whitespace();
-            let executable = words.nth(1).is_some_and(|permissions| permissions.contains('x'));
-            let path = line.find('/').map(|at| PathBuf::from(&line[at..]));
-            if let Some(path) = path.filter(|_| executable)
-                && !paths.contains(&path)
-            {
-                paths.push(path);
-            }
-        }
-        let mut found = Vec::new();
+    /// Copies of SQLite and modules of the process in `directory`.
+    fn of(&mut self, directory: &Path) -> (Vec<SqliteSource>, Vec<GoModule>) {
+        let program = std::fs::read_link(directory.join("exe")).ok();
+        let mut paths = executables(&proc_file(directory.join("maps")).unwrap_or_default());
+        paths.extend(program.iter().filter(|program| !paths.contains(program)).cloned().collect::<Vec<_>>());
+        let (mut found, mut modules) = (Vec::new(), Vec::new());
         for path in paths {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // The path is that of the process's own root, which differs in a container.
-            let inside = directory.join("root").join(path.strip_prefix("/").unwrap_or(&path));
-            let ids = self.0.entry(path).or_insert_with(|| source_ids(&inside));
-            found.extend(ids.iter().map(|id| SqliteSource { image: name.clone(), source_id: id.clone() }));
+            let name = name.trim_end_matches(" (deleted)").to_owned();
+            let inside = if program.as_ref() == Some(&path) {
+                // The link opens the program also after its file was replaced.
+                directory.join("exe")
+            } else {
+                // The path is that of the process's own root, which differs in a container.
+                directory.join("root").join(path.strip_prefix("/").unwrap_or(&path))
+            };
+            let image = self.0.entry(path).or_insert_with(|| Image::read(&inside));
+            let copies = image.source_ids.iter();
+            found.extend(copies.map(|id| SqliteSource { image: name.clone(), source_id: id.clone() }));
+            modules.extend(image.modules.iter().cloned());
         }
         found.sort();
         found.dedup();
-        found
+        (found, modules)
     }
 }
 
-/// SQLite source ids in a file, each once.
-fn source_ids(path: &Path) -> Vec<String> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST_IMAGE).read_to_end(&mut bytes));
-    if read.is_err() {
-        return Vec::new();
+/// Files with code in the text of a `/proc/PID/maps` file, each once.
+fn executables(maps: &str) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for line in maps.lines() {
+        // `7f…-7f… r-xp 00000000 08:02 1234  /usr/lib/libsqlite3.so.0`
+        let executable = line.split_whitespace().nth(1).is_some_and(|permissions| permissions.contains('x'));
+        let path = line.find('/').map(|at| PathBuf::from(&line[at..]));
+        if let Some(path) = path.filter(|_| executable)
+            && !paths.contains(&path)
+        {
+            paths.push(path);
+        }
     }
+    paths
+}
+
+impl Image {
+    fn read(path: &Path) -> Self {
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(LARGEST_IMAGE).read_to_end(&mut bytes));
+        if read.is_err() {
+            return Self::default();
+        }
+        Self { source_ids: source_ids(&bytes), modules: modules(&bytes).unwrap_or_default() }
+    }
+}
+
+/// Modules in the build information of a program in Go (`debug/buildinfo`); `None` in any other file.
+fn modules(bytes: &[u8]) -> Option<Vec<GoModule>> {
+    const MAGIC: &[u8] = b"\xff Go buildinf:";
+    /// Length of the header, at whose 15th byte bit 1 tells that the texts follow it.
+    const HEADER: usize = 32;
+    const INLINE: u8 = 2;
+    let header = &bytes[memchr::memmem::find(bytes, MAGIC)?..];
+    let texts = header.get(HEADER..).filter(|_| header[MAGIC.len() + 1] & INLINE != 0)?;
+    let (_version, rest) = text(texts)?;
+    let (list, _) = text(rest)?;
+    let module = |line: &str| {
+        let mut words = line.strip_prefix("dep\t")?.split('\t');
+        Some(GoModule { path: words.next()?.to_owned(), version: words.next()?.to_owned() })
+    };
+    // A mark of 16 bytes stands before and after the list, not in UTF-8.
+    Some(String::from_utf8_lossy(list).lines().filter_map(module).collect())
+}
+
+/// A text behind its length (an unsigned varint of `encoding/binary`), and what follows it.
+fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut length = 0usize;
+    for (at, byte) in bytes.iter().enumerate().take(4) {
+        length |= usize::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            return bytes[at + 1..].split_at_checked(length);
+        }
+    }
+    None
+}
+
+/// SQLite source ids in the bytes of a file, each once.
+fn source_ids(bytes: &[u8]) -> Vec<String> {
     let mut found: Vec<String> =
-        memchr::memmem::find_iter(&bytes, b"20").filter_map(|at| source_id(&bytes[at..])).collect();
+        memchr::memmem::find_iter(bytes, b"20").filter_map(|at| source_id(&bytes[at..])).collect();
     found.sort();
     // FTS5 has the id of its own source, which differs in the last digits where a distribution has changed the core.
     found.dedup_by(|one, other| one[..SAME] == other[..SAME]);
@@ -311,8 +401,109 @@ fn source_id(bytes: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
     use super::*;
     use crate::testkit::Sqlite;
+
+    const FDINFO: &str = "pos:\t0\nflags:\t02\nlock:\t1: POSIX  ADVISORY  READ  812 08:02:99 123 123\n\
+                          lock:\t2: OFDLCK ADVISORY  WRITE -1 08:02:99 120 EOF\n\
+                          lock:\t3: POSIX  ADVISORY  WRITE 812 08:02:98 1073741824 1073742335\n";
+    const MAPS: &str = "7f1c2a000000-7f1c2a021000 r-xp 00000000 08:02 1234    /usr/lib/libsqlite3.so.0.8.6\n\
+                        7f1c2a021000-7f1c2a022000 rw-p 00000000 00:00 0 \n\
+                        7ffc0-7ffc1 r-xp 00000000 00:00 0    [vdso]\n\
+                        55d0-55d1 r-xp 00000000 08:02 77    /opt/app (deleted)\n";
+
+    /// A text with some characters replaced, cut at some place.
+    fn changed(text: &str, edits: &[(Index, char)], cut: Index) -> String {
+        let mut characters: Vec<char> = text.chars().collect();
+        for (at, character) in edits {
+            let at = at.index(characters.len());
+            characters[at] = *character;
+        }
+        characters.truncate(cut.index(2 * text.len()));
+        characters.into_iter().collect()
+    }
+
+    proptest! {
+        #[test]
+        fn changed_texts_of_proc_never_panic(
+            edits in proptest::collection::vec((any::<Index>(), prop_oneof![any::<char>(), prop::char::range('\t', '9')]), 0..6),
+            cut in any::<Index>(),
+        ) {
+            let text = changed(FDINFO, &edits, cut);
+            for suffix in FILES {
+                let found = locks(&text, suffix);
+                prop_assert!(found.iter().all(|lock| !matches!(lock, Lock::Read(slot) if *slot > 4)), "{found:?}");
+            }
+            let files = executables(&changed(MAPS, &edits, cut));
+            prop_assert!(files.len() <= 4, "{files:?}");
+        }
+
+        #[test]
+        fn bytes_of_a_program_never_panic(before in any::<Vec<u8>>(), cut in any::<Index>(), edit in any::<(Index, u8)>()) {
+            let mut bytes = [&before[..], b"2026-03-13 10:38:09 737ae4a34738ffa0c3ff7f9bb18df914dd1cad163f28fd6b6e114a344fe6d618"].concat();
+            let at = edit.0.index(bytes.len());
+            bytes[at] = edit.1;
+            bytes.truncate(cut.index(bytes.len() + 1));
+            let mut go = build_information(MODULES);
+            let at = edit.0.index(go.len());
+            go[at] = edit.1;
+            go.truncate(cut.index(2 * go.len()));
+            prop_assert!(modules(&go).unwrap_or_default().len() <= 3);
+            for at in 0..bytes.len() {
+                if let Some(id) = source_id(&bytes[at..]) {
+                    prop_assert!(id.len() >= SAME, "{id}");
+                }
+            }
+        }
+    }
+
+    /// Build information as the linker of Go writes it, with a module in use and one that replaces another.
+    fn build_information(list: &str) -> Vec<u8> {
+        let mut bytes = b"\x7fELF..\xff Go buildinf:\x08\x02".to_vec();
+        bytes.resize(bytes.len() + 16, 0);
+        bytes.extend_from_slice(b"\x08go1.26.8");
+        let list = [&[0x30; 16][..], list.as_bytes(), &[0xf9; 16]].concat();
+        bytes.extend_from_slice(&[(list.len() & 0x7f) as u8 | 0x80, (list.len() >> 7) as u8]);
+        bytes.extend_from_slice(&list);
+        bytes
+    }
+
+    const MODULES: &str = "path\tapp\nmod\tapp\t(devel)\t\ndep\tmodernc.org/sqlite\tv1.54.0\th1:abc=\n\
+                           dep\tgithub.com/mattn/go-sqlite3\tv1.14.36\n=>\t./local\t(devel)\t\nbuild\t-compiler=gc\n";
+
+    #[test]
+    fn modules_of_a_program_in_go() {
+        let found = modules(&build_information(MODULES)).unwrap();
+        let found: Vec<_> = found.iter().map(|module| (module.path.as_str(), module.version.as_str())).collect();
+        assert_eq!(found, [("modernc.org/sqlite", "v1.54.0"), ("github.com/mattn/go-sqlite3", "v1.14.36")]);
+        assert_eq!(modules(b"\x7fELF"), None);
+    }
+
+    #[test]
+    fn a_process_has_the_name_of_its_program_or_script() {
+        let node = Path::new("/opt/bin/node");
+        assert_eq!(name("MainThread", "node\0app.mjs\0", node), "node");
+        assert_eq!(name("node", "/opt/bin/node\0app.mjs\0", node), "node");
+        let python = Path::new("/usr/bin/python3.11");
+        assert_eq!(name("datasette", "/v/bin/python\0/v/bin/datasette\0serve\0", python), "datasette");
+        assert_eq!(name("python3", "python3\0app.py\0", python), "python3");
+        assert_eq!(name("app", "", Path::new("")), "app");
+    }
+
+    #[test]
+    fn a_descriptor_for_writing_has_a_flag() {
+        assert!(writes("pos:\t0\nflags:\t02100002\n") && writes("flags:\t0100001\n"));
+        assert!(!writes("pos:\t0\nflags:\t02100000\n") && !writes("pos:\t0\n"));
+    }
+
+    #[test]
+    fn programs_and_libraries_are_those_with_code() {
+        let files = executables(MAPS);
+        assert_eq!(files, ["/usr/lib/libsqlite3.so.0.8.6", "/opt/app (deleted)"].map(PathBuf::from));
+    }
 
     #[test]
     fn locks_are_read_from_the_description_of_a_descriptor() {
@@ -349,6 +540,7 @@ mod tests {
         assert!(holder.locks.contains(&Lock::Write), "{holder:?}");
         assert!(holder.locks.iter().any(|lock| matches!(lock, Lock::Read(_))), "{holder:?}");
         assert_eq!((holder.descriptors, holder.other_namespace), (2, false), "two connections");
+        assert!(holder.writable && holder.modules.is_empty(), "{holder:?}");
         let linked: String = rusqlite::Connection::open_in_memory()
             .unwrap()
             .query_row("SELECT sqlite_source_id()", [], |row| row.get(0))

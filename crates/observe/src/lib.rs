@@ -31,7 +31,7 @@ mod testkit;
 pub use database::{DatabaseProbe, DatabaseState, DatabaseTotals};
 pub use files::{FileSizes, sidecar};
 pub use header::{DatabaseHeader, DatabaseHeaderError};
-pub use holders::{Holder, Holders, Lock, SqliteSource};
+pub use holders::{GoModule, Holder, Holders, Lock, SqliteSource};
 use proc_text::{number, proc_file};
 pub use process::{ProcessProbe, ProcessUsage};
 pub use rusage::{Exited, MeasuredChild};

@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+mod damaged;
 mod published;
 mod rules;

@@ -14,6 +14,8 @@ use litelab_protocol::{Inspect, Setting};
 use crate::exit::{BadInput, Exit};
 use crate::{building, installation, output, style};
 
+mod text;
+
 #[derive(clap::Args)]
 #[command(after_help = "\
 The database is neither locked nor written: its bytes are read, or a copy of them. The connections are opened by the driver \
@@ -116,7 +118,7 @@ fn examine(args: &Args, rules: &[Rule]) -> Result<Exit> {
     let file = args.db.as_deref().map_or_else(|| facts.file.name.clone(), |path| path.display().to_string());
     let statements = args.sql.as_deref().map(|path| path.display().to_string());
     match args.format {
-        Format::Text => text(&facts, &findings),
+        Format::Text => text::print(&facts, &findings, rules),
         Format::Json => json(&serde_json::json!({ "facts": facts, "findings": findings }))?,
         Format::Sarif => {
             json(&sarif::log(rules, &findings, env!("CARGO_PKG_VERSION"), &file, statements.as_deref()))?;
@@ -240,14 +242,15 @@ fn connections(args: &Args, name: &str, facts: &Facts) -> Result<App> {
         read_back: app::READ_BACK.map(str::to_owned).to_vec(),
         dsn: Some(stand_in.dsn(&opening.dsn)),
     };
-    // The driver's own message is what stands after the runner's name and exit code.
-    let inspection = driver.runner.inspect(&request).map_err(|error| {
-        let text = error.to_string();
-        text.split_once("inspect failed (")
-            .and_then(|(_, rest)| rest.split_once("): "))
-            .map_or(text.clone(), |(_, own)| own.to_owned())
-    });
+    let inspection = driver.runner.inspect(&request).map_err(|error| own_message(&error.to_string()));
     Ok(stand_in.facts(&opening, inspection))
+}
+
+/// The driver's own message: what stands after the runner's name and exit code, without the stack below it.
+fn own_message(error: &str) -> String {
+    let after_code = error.split_once("inspect failed (").and_then(|(_, rest)| rest.split_once("): "));
+    let own = after_code.map_or(error, |(_, own)| own);
+    own.lines().next().unwrap_or_default().trim_start_matches("Fault [Error]: ").to_owned()
 }
 
 /// Describes the driver, whose runner is built if necessary.
@@ -311,103 +314,6 @@ fn github(finding: &Finding, file: &str, statements: Option<&str>) {
     let text = format!("{}. {} Fix: {}", finding.message, finding.because, finding.fix);
     let text = text.replace('%', "%25").replace('\n', "%0A");
     output::line(format_args!("::{level} file={}{line},title={}::{text}", escaped(path), finding.rule));
-}
-
-fn text(facts: &Facts, findings: &[Finding]) {
-    output::line(summary(facts));
-    for finding in findings {
-        output::line("");
-        let style = match finding.severity {
-            Severity::Error => style::ERROR,
-            Severity::Warning => style::WARNING,
-            Severity::Note => style::STRONG,
-        };
-        let head = format!("{:7} {}", finding.severity.name(), finding.rule);
-        output::headed(style, head, format_args!("  {}: {}", finding.about, finding.message));
-        output::entry("", 8, &finding.because);
-        output::entry("", 8, &format!("fix: {}", finding.fix));
-    }
-    output::line("");
-    if let Some(app) = &facts.app {
-        asked_for(app);
-    }
-    for limit in limits(facts) {
-        output::entry("not seen:", 9, &limit);
-    }
-    let count = |severity: Severity, name: &str| {
-        let count = findings.iter().filter(|finding| finding.severity == severity).count();
-        format!("{count} {name}{}", if count == 1 { "" } else { "s" })
-    };
-    let counts = [count(Severity::Error, "error"), count(Severity::Warning, "warning"), count(Severity::Note, "note")];
-    let more = if findings.is_empty() { "" } else { "; `litelab doctor --explain ID` for a rule and its source" };
-    output::line(format_args!("{}{more}", counts.join(", ")));
-}
-
-/// One line: what was examined.
-fn summary(facts: &Facts) -> String {
-    let file = &facts.file;
-    let mut parts = Vec::new();
-    if file.state != "unknown" {
-        let mut own = vec![size(file.bytes)];
-        own.extend(file.wal.map(|wal| if wal { "WAL" } else { "rollback journal" }.to_owned()));
-        own.extend(file.written_by.as_ref().map(|version| format!("written by {version}")));
-        parts.push(own.join(", "));
-        let disk = facts.host.disk.as_ref().map(|disk| format!(" on {disk}"));
-        parts.extend(facts.host.filesystem.as_ref().map(|kind| format!("{kind}{}", disk.unwrap_or_default())));
-        let holders: Vec<String> = facts.processes.iter().map(|p| format!("{} {}", p.pid, p.name)).collect();
-        parts.push(if holders.is_empty() {
-            "open in no process".into()
-        } else {
-            format!("open in {}", holders.join(", "))
-        });
-    }
-    if let Some(app) = &facts.app {
-        let sqlite = app.sqlite.as_ref().map(|version| format!(" with SQLite {version}"));
-        parts.push(format!("{} {}{}", app.driver, app.driver_version, sqlite.unwrap_or_default()));
-    }
-    format!("{}: {}", file.name, parts.join("; "))
-}
-
-fn size(bytes: u64) -> String {
-    litelab_doctor::judge::bytes_in_words(bytes as f64)
-}
-
-/// The settings that the application asks for, beside those in effect.
-fn asked_for(app: &App) {
-    let asked: Vec<_> = app.keys.iter().filter(|key| key.setting.is_some()).collect();
-    if app.refused.is_some() || asked.is_empty() {
-        return;
-    }
-    output::headed(style::STRONG, format_args!("{:24} {:24} in effect", "setting", "asked for"), "");
-    for key in asked {
-        let setting = key.setting.as_deref().unwrap_or_default();
-        let requested = key.requested.as_deref().unwrap_or_default();
-        output::line(format_args!("{setting:24} {requested:24} {}", key.effective.as_deref().unwrap_or("unknown")));
-    }
-    output::line("");
-}
-
-/// What could not be observed.
-fn limits(facts: &Facts) -> Vec<String> {
-    let mut limits = Vec::new();
-    if let Some(reason) = &facts.schema.unread {
-        limits.push(format!("the schema: {reason}"));
-    }
-    if facts.schema.behind {
-        limits.push("the newest changes of the schema: they lie in the log, which no checkpoint has copied yet".into());
-    }
-    if !facts.host.sees_all_processes {
-        limits.push("processes of other users: run as root, or with CAP_SYS_PTRACE".into());
-    }
-    if facts.host.container.is_some() {
-        limits.push("processes outside this container".into());
-    }
-    for statement in &facts.statements {
-        if let Some(reason) = &statement.untried {
-            limits.push(format!("an index for the statement of line {}: {reason}", statement.line));
-        }
-    }
-    limits
 }
 
 fn explain(rule: &Rule) {

@@ -51,7 +51,7 @@ const WIDTHS: [usize; 3] = [8, 18, 10];
 
 fn list(all: bool) -> Result<Exit> {
     let runners = installation::runners()?;
-    let advisories = advisory::of_sqlite()?;
+    let advisories: Vec<Advisory> = advisory::of_sqlite()?.into_iter().filter(Advisory::concerns_all).collect();
     // Defects of the listed SQLite builds by name, and lines on what is not built or does not work.
     let (mut defects, mut rest) = (BTreeMap::new(), Vec::new());
     output::headed(style::STRONG, columns(["language", "driver", "version"], "SQLite"), "");
@@ -79,14 +79,14 @@ fn list(all: bool) -> Result<Exit> {
             let build = driver.sqlite.as_ref().map_or("–", |build| &build.version);
             let name = runners.shortest(runner, &driver.name);
             let text = columns([language, &name, &driver.version], build);
-            let mut marks = Vec::new();
-            for advisory in &advisories {
-                if let Some(fix) = build.parse().ok().and_then(|version| advisory.fix(version)) {
-                    marks.push(format!("  ! {}, use {fix}", advisory.name));
-                    defects.insert(&advisory.name, advisory);
-                }
+            let mut mark = String::new();
+            let known = build.parse().ok().and_then(|version| advisory::defects(&advisories, version));
+            if let Some((found, sound)) = known {
+                let what = if let [only] = &found[..] { only.name.clone() } else { format!("{} defects", found.len()) };
+                mark = format!("  ! {what}, use {sound}");
+                defects.extend(found.into_iter().map(|advisory| (&advisory.name, advisory)));
             }
-            output::spans(&[(Style::new(), &text), (style::WARNING, &marks.concat())]);
+            output::spans(&[(Style::new(), &text), (style::WARNING, &mark)]);
             if all {
                 let executors: Vec<_> = driver.executors.iter().map(|executor| executor.name()).collect();
                 let text = [driver.sharings.join(", "), executors.join(", "), description.runtime.clone()].join(" · ");

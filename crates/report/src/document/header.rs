@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use litelab_model::Server;
-use litelab_model::advisory::{self, Advisory};
+use litelab_model::advisory::{self, Advisory, Version};
 use litelab_model::metric::Unit;
 use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
@@ -180,24 +180,24 @@ fn builds(info: &RunInfo) -> String {
     }
 }
 
-/// Known defects of the SQLite versions that ran: one line for each defect, with its drivers.
+/// Known defects of the SQLite versions that ran: one line for each version, with its drivers.
 fn defects(info: &RunInfo) -> Vec<Marked> {
     // A defect whose file is invalid is a mistake of this program, which a test of the model finds.
-    let advisories = advisory::of_sqlite().unwrap_or_default();
-    let used: Vec<(&str, String)> =
-        drivers::used(info).into_iter().filter_map(|name| Some((name, driver::sqlite(info, name)?))).collect();
-    let line = |advisory: &Advisory| {
-        let affected: Vec<String> = used
-            .iter()
-            .filter(|(_, build)| build.parse().is_ok_and(|version| advisory.fix(version).is_some()))
-            .map(|(name, build)| format!("{name} ({build})"))
-            .collect();
-        let fix = advisory.fixed.last().filter(|_| !affected.is_empty())?;
-        let text =
-            format!("{} in the SQLite of {}: {}; use {fix}", advisory.name, affected.join(", "), advisory.effect);
+    let mut advisories = advisory::of_sqlite().unwrap_or_default();
+    advisories.retain(Advisory::concerns_all);
+    let mut versions: BTreeMap<Version, Vec<&str>> = BTreeMap::new();
+    for name in drivers::used(info) {
+        if let Some(Ok(version)) = driver::sqlite(info, name).map(|build| build.parse()) {
+            versions.entry(version).or_default().push(name);
+        }
+    }
+    let line = |(version, names): (Version, Vec<&str>)| {
+        let (found, sound) = advisory::defects(&advisories, version)?;
+        let defects: Vec<String> = found.iter().map(|defect| format!("{}: {}", defect.name, defect.effect)).collect();
+        let text = format!("SQLite {version} of {}: {}; use {sound}", names.join(", "), defects.join("; "));
         Some(Marked::new("!", Tone::Warn, text))
     };
-    advisories.iter().filter_map(line).collect()
+    versions.into_iter().filter_map(line).collect()
 }
 
 /// Transactions that did nothing: one line for each, with all variants of the same text.

@@ -76,7 +76,7 @@ fn each_driver_has_its_language_and_the_sqlite_inside() {
     assert!(has_line(&shown, &python.split(' ').collect::<Vec<_>>()), "{shown}");
     let node = "node:sqlite Node.js rustc 1.95.0 1.2.3 3.54.1 THREADSAFE=2";
     assert!(has_line(&shown, &node.split(' ').collect::<Vec<_>>()), "{shown}");
-    let defect = "! WAL-reset bug in the SQLite of python:sqlite3 (3.40.1): two connections that write";
+    let defect = "! SQLite 3.40.1 of python:sqlite3: WAL-reset bug: two connections that write";
     assert!(shown.contains(defect) && shown.contains("; use 3.51.3"), "{shown}");
     assert!(!shown.contains("SOUNDEX") && shown.contains("litelab export --format json"), "{shown}");
     assert!(!shown.contains("\n  SQLite "), "said in the table, and not a second time");

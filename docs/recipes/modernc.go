@@ -1,0 +1,62 @@
+// Connections of an application in Go to SQLite, with modernc.org/sqlite.
+//
+// Checked by:
+//
+//	litelab doctor app.db --driver modernc --connections 1 --dsn
+//	    'file:app.db?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)'
+//	litelab doctor app.db --driver modernc --dsn
+//	    'file:app.db?_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)'
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"io"
+	"os"
+
+	_ "modernc.org/sqlite"
+)
+
+// open returns the pool that writes, of one connection, and the pool that reads. A second writer would only wait for
+// the lock of the first, and a reader on the same connection for every statement before it.
+func open(path string) (writer, reader *sql.DB, err error) {
+	writer, err = sql.Open("sqlite", "file:"+path+
+		"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+	if err != nil {
+		return nil, nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	reader, err = sql.Open("sqlite", "file:"+path+
+		"?_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+	return writer, reader, err
+}
+
+func main() {
+	writer, reader, err := open(os.Args[1])
+	check(err)
+	// BEGIN IMMEDIATE, by `_txlock`.
+	tx, err := writer.Begin()
+	check(err)
+	_, err = tx.Exec("CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
+	check(err)
+	_, err = tx.Exec("INSERT INTO note(text) VALUES (?)", "a")
+	check(err)
+	check(tx.Commit())
+	for _, name := range []string{"journal_mode", "synchronous", "busy_timeout", "foreign_keys"} {
+		var one, other string
+		check(writer.QueryRow("PRAGMA " + name).Scan(&one))
+		check(reader.QueryRow("PRAGMA " + name).Scan(&other))
+		if one != other {
+			one += " " + other
+		}
+		fmt.Println(name, one)
+	}
+	fmt.Println("ready")
+	_, _ = io.ReadAll(os.Stdin)
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
