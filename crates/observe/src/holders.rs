@@ -9,21 +9,22 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::files::sidecar;
+use crate::lock::{Lock, database_locks, wal_locks};
 use crate::proc_file;
 
 /// Largest program or library that is searched for SQLite, in bytes.
 const LARGEST_IMAGE: u64 = 512 << 20;
+/// Start of the section `.go.buildinfo` (`debug/buildinfo` of Go).
+const GO: &[u8] = b"\xff Go buildinf:";
+/// Path of Rust's standard library in its own panic messages.
+const RUST: &[u8] = b"/rustc/";
 /// Length of the part of a source id that tells releases apart: date, time, and eight digits of the hash.
 const SAME: usize = 28;
-/// First byte of the locks in `-shm`: `WAL_WRITE_LOCK` (<https://sqlite.org/walformat.html#wal_locks>).
-const WAL_LOCKS: u64 = 120;
-/// `PENDING_BYTE` of the database file (<https://sqlite.org/fileformat2.html#the_lock_byte_page>).
-const PENDING: u64 = 0x4000_0000;
 /// Suffixes of the files of a database.
-const FILES: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+pub(crate) const FILES: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
 /// The processes that have a database open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,46 +56,8 @@ pub struct Holder {
     pub sqlite: Vec<SqliteSource>,
 }
 
-/// A lock on a database or its wal-index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Lock {
-    /// Shared lock of a reader in rollback mode; in WAL mode every connection holds it.
-    Shared,
-    /// A writer in rollback mode that has not yet written to the database.
-    Reserved,
-    /// A writer in rollback mode that waits for readers.
-    Pending,
-    /// The only connection, in rollback mode.
-    Exclusive,
-    /// The writer of the log.
-    Write,
-    /// A checkpoint.
-    Checkpoint,
-    /// Recovery of the log.
-    Recover,
-    /// A reader of the log with the read mark of this slot.
-    Read(u8),
-}
-
-impl std::fmt::Display for Lock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = match self {
-            Self::Shared => "shared",
-            Self::Reserved => "reserved",
-            Self::Pending => "pending",
-            Self::Exclusive => "exclusive",
-            Self::Write => "write",
-            Self::Checkpoint => "checkpoint",
-            Self::Recover => "recover",
-            Self::Read(slot) => return write!(f, "read {slot}"),
-        };
-        f.write_str(name)
-    }
-}
-
 /// A copy of SQLite in a program or library, by the text of its source id.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SqliteSource {
     /// File name of the program or library.
     pub image: String,
@@ -103,7 +66,7 @@ pub struct SqliteSource {
 }
 
 /// Device and inode of a file.
-type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 impl Holders {
     /// Looks for the processes that have the database at `database` open. This process is left out.
@@ -143,7 +106,7 @@ impl Holders {
     }
 }
 
-fn identity(path: &Path) -> Option<Identity> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
@@ -215,39 +178,20 @@ fn locks(text: &str, suffix: &str) -> Vec<Lock> {
     found
 }
 
-fn database_locks(first: u64, last: u64, write: bool) -> Vec<Lock> {
-    let covers = |byte: u64| (first..=last).contains(&byte);
-    let mut found = Vec::new();
-    if covers(PENDING + 2) || (PENDING + 2..PENDING + 512).contains(&first) {
-        found.push(if write { Lock::Exclusive } else { Lock::Shared });
-    }
-    if covers(PENDING + 1) && write {
-        found.push(Lock::Reserved);
-    }
-    if covers(PENDING) && write {
-        found.push(Lock::Pending);
-    }
-    found
-}
+/// Programs and libraries, each file read once.
+#[derive(Debug, Default)]
+pub(crate) struct Images(BTreeMap<PathBuf, Image>);
 
-fn wal_locks(first: u64, last: u64) -> Vec<Lock> {
-    let of = |byte: u64| match byte {
-        0 => Lock::Write,
-        1 => Lock::Checkpoint,
-        2 => Lock::Recover,
-        slot => Lock::Read(u8::try_from(slot - 3).unwrap_or(u8::MAX)),
-    };
-    // Byte 8 is the "dead man switch" that every connection holds.
-    (0..8).filter(|byte| (first..=last).contains(&(WAL_LOCKS + byte))).map(of).collect()
+/// What a program or library contains.
+#[derive(Debug, Default)]
+struct Image {
+    source_ids: Vec<String>,
+    language: Option<&'static str>,
 }
-
-/// Source ids in programs and libraries, each file read once.
-#[derive(Default)]
-struct Images(BTreeMap<PathBuf, Vec<String>>);
 
 impl Images {
     /// Copies of SQLite of the process in `directory`.
-    fn of(&mut self, directory: &Path) -> Vec<SqliteSource> {
+    pub(crate) fn of(&mut self, directory: &Path) -> Vec<SqliteSource> {
         let mut paths = Vec::new();
         if let Ok(program) = std::fs::read_link(directory.join("exe")) {
             paths.push(program);
@@ -268,24 +212,39 @@ impl Images {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             // The path is that of the process's own root, which differs in a container.
             let inside = directory.join("root").join(path.strip_prefix("/").unwrap_or(&path));
-            let ids = self.0.entry(path).or_insert_with(|| source_ids(&inside));
-            found.extend(ids.iter().map(|id| SqliteSource { image: name.clone(), source_id: id.clone() }));
+            let image = self.0.entry(path).or_insert_with(|| Image::of(&inside));
+            let source = |id: &String| SqliteSource { image: name.clone(), source_id: id.clone() };
+            found.extend(image.source_ids.iter().map(source));
         }
         found.sort();
         found.dedup();
         found
     }
+
+    /// Language of a program read before: `go` or `rust`.
+    pub(crate) fn language(&self, program: &Path) -> Option<&'static str> {
+        self.0.get(program)?.language
+    }
+}
+
+impl Image {
+    /// Reads a file; one that cannot be read contains nothing.
+    fn of(path: &Path) -> Self {
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(LARGEST_IMAGE).read_to_end(&mut bytes));
+        if read.is_err() {
+            return Self::default();
+        }
+        let language = [(RUST, "rust"), (GO, "go")];
+        let language = language.into_iter().find(|(mark, _)| memchr::memmem::find(&bytes, mark).is_some());
+        Self { source_ids: source_ids(&bytes), language: language.map(|(_, language)| language) }
+    }
 }
 
 /// SQLite source ids in a file, each once.
-fn source_ids(path: &Path) -> Vec<String> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST_IMAGE).read_to_end(&mut bytes));
-    if read.is_err() {
-        return Vec::new();
-    }
+fn source_ids(bytes: &[u8]) -> Vec<String> {
     let mut found: Vec<String> =
-        memchr::memmem::find_iter(&bytes, b"20").filter_map(|at| source_id(&bytes[at..])).collect();
+        memchr::memmem::find_iter(bytes, b"20").filter_map(|at| source_id(&bytes[at..])).collect();
     found.sort();
     // FTS5 has the id of its own source, which differs in the last digits where a distribution has changed the core.
     found.dedup_by(|one, other| one[..SAME] == other[..SAME]);

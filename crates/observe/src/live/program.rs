@@ -1,0 +1,64 @@
+//! What a process is: its name, language and copies of SQLite.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::holders::{Images, SqliteSource};
+use crate::proc_file;
+
+/// A program that has a database open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Name as the kernel has it, at most 15 characters.
+    pub name: String,
+    /// Command line, its words separated by spaces.
+    pub command: String,
+    /// `python`, `node`, `go`, `rust` and others, by the name or content of the program; `None` if it is not known.
+    pub language: Option<String>,
+    /// Copies of SQLite in the program and its libraries; empty without permission to read its memory map.
+    pub sqlite: Vec<SqliteSource>,
+    /// Whether the process is in another mount namespace, as in another container.
+    pub other_namespace: bool,
+    /// User id of the process.
+    pub user: Option<u32>,
+}
+
+/// Interpreters, by the beginning of their name.
+const INTERPRETERS: [(&str, &str); 9] = [
+    ("python", "python"),
+    ("uwsgi", "python"),
+    ("gunicorn", "python"),
+    ("node", "node"),
+    ("bun", "node"),
+    ("deno", "node"),
+    ("ruby", "ruby"),
+    ("php", "php"),
+    ("java", "java"),
+];
+
+impl Program {
+    /// Examines the process in a directory of `/proc`.
+    pub(super) fn of(directory: &Path, images: &mut Images) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_owned();
+        let namespace = |directory: &Path| std::fs::read_link(directory.join("ns/mnt")).ok();
+        let theirs = namespace(directory);
+        let executable = std::fs::read_link(directory.join("exe")).ok();
+        let image = executable.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let named = image.or_else(|| Some(command.split(' ').next()?.rsplit('/').next()?.to_owned()));
+        let interpreter = named.and_then(|name| {
+            INTERPRETERS.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, language)| (*language).to_owned())
+        });
+        let sqlite = images.of(directory);
+        Program {
+            name: proc_file(directory.join("comm")).unwrap_or_default().trim().to_owned(),
+            command,
+            language: interpreter.or_else(|| images.language(&executable?).map(str::to_owned)),
+            sqlite,
+            other_namespace: theirs.is_some() && theirs != namespace(Path::new("/proc/self")),
+            user: std::fs::metadata(directory).ok().map(|metadata| metadata.uid()),
+        }
+    }
+}
