@@ -61,8 +61,9 @@ pub fn version(source_id: &str) -> Option<String> {
     VERSIONS.iter().find(|(start, _)| source_id.starts_with(start.as_str())).map(|(_, version)| version.clone())
 }
 
-/// Known programs that keep a database open beside the application.
-fn companion(name: &str, command: &str) -> Option<&'static str> {
+/// Known programs that keep a database open beside the application: `litestream`, `sqlite3` and others.
+#[must_use]
+pub fn companion(name: &str, command: &str) -> Option<&'static str> {
     let program = command.split(' ').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
     ["litestream", "sqlite3_rsync", "litefs", "restic", "borg"]
         .into_iter()

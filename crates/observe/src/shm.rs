@@ -250,6 +250,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::testkit::cases())]
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(WalIndex::parse(&bytes).is_err());
