@@ -7,7 +7,7 @@ use litelab_observe::live::Moment;
 
 use crate::event::{EventFacts, Kind};
 use crate::thresholds as limit;
-use crate::view::DatabaseView;
+use litelab_record::recording::DatabaseView;
 
 /// A condition that is true at a look.
 #[derive(Clone, Debug, Default)]

@@ -29,7 +29,7 @@ pub(crate) struct Holdings {
     /// What a commit changes, at the last look.
     counter: Option<u32>,
     steady: bool,
-    salts: Option<[u32; 2]>,
+    index: Option<WalIndex>,
 }
 
 impl Holdings {
@@ -40,10 +40,14 @@ impl Holdings {
     /// Takes over the locks of a look.
     pub(crate) fn update(&mut self, moment: &Moment) {
         let counter = counter(moment);
-        let salts = moment.index.map(|index| index.salts);
+        let salts = |index: Option<WalIndex>| index.map(|index| index.salts);
         // A transaction that writes commits once while it holds its lock. So a lock that is held before and after a
         // commit belongs to two transactions.
         let no_commit = self.steady && counter == self.counter;
+        // A checkpoint notes at its start how far it will copy. Without that note it may be one attempt after the other.
+        let note = |index: WalIndex| (index.backfill_attempted > index.backfilled).then_some(index.backfill_attempted);
+        let note = |index: Option<WalIndex>| index.and_then(note);
+        let copies = note(moment.index).is_some() && note(moment.index) == note(self.index);
         let now = moment.at;
         let held = moment.holds.iter().map(|hold| {
             let mark = mark(hold.lock, moment.index.as_ref());
@@ -51,9 +55,10 @@ impl Holdings {
                 let hold_on = held.hold.lock == hold.lock && held.hold.pid == hold.pid && held.hold.waits == hold.waits;
                 let same = match hold.lock {
                     Lock::Read(0) | Lock::Shared => true,
-                    Lock::Read(_) => held.mark == mark && salts == self.salts,
-                    Lock::Write | Lock::Reserved => hold.waits || no_commit,
-                    Lock::Pending | Lock::Exclusive | Lock::Checkpoint | Lock::Recover => true,
+                    Lock::Read(_) => held.mark == mark && salts(moment.index) == salts(self.index),
+                    _ if hold.waits => true,
+                    Lock::Write | Lock::Reserved | Lock::Pending | Lock::Exclusive | Lock::Recover => no_commit,
+                    Lock::Checkpoint => no_commit || copies,
                 };
                 hold_on && same
             });
@@ -73,7 +78,7 @@ impl Holdings {
         let held: Vec<Held> = held.collect();
         self.held = held;
         self.last = Some(now);
-        (self.counter, self.steady, self.salts) = (counter, moment.steady || moment.index.is_none(), salts);
+        (self.counter, self.steady, self.index) = (counter, moment.steady || moment.index.is_none(), moment.index);
     }
 }
 

@@ -3,8 +3,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`view`] | what is shown of one moment; JSON, screen, metrics and recordings are made of it |
-//! | [`watch`] | looks in, views and events out |
+//! | [`watch`] | looks in; views and events of `litelab-record` out |
 //! | [`event`] | kinds of events, and the facts that `rules/watch.toml` is about |
 //! | [`metrics`] | a view in the OpenMetrics format |
 
@@ -15,11 +14,10 @@ pub mod event;
 mod holding;
 mod limits;
 pub mod metrics;
+#[cfg(test)]
+mod tests;
 mod thresholds;
 mod tracker;
-pub mod view;
 pub mod watch;
 
-pub use event::{Event, Phase};
-pub use view::View;
 pub use watch::{Explain, Watch, WatchError};

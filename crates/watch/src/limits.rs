@@ -4,7 +4,7 @@ use litelab_doctor::host::class;
 use litelab_observe::Lock;
 use litelab_observe::live::{Look, Moment};
 
-use crate::view::Limit;
+use litelab_record::recording::Limit;
 
 /// Limits of a look, each once.
 pub(crate) fn of(look: &Look) -> Vec<Limit> {

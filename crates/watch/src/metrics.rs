@@ -10,8 +10,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::event::Event;
-use crate::view::{DatabaseView, View};
+use litelab_record::recording::Event;
+use litelab_record::recording::{DatabaseView, View};
 
 /// Content type of the text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -25,7 +25,7 @@ pub struct Counts(BTreeMap<[String; 3], u64>);
 impl Counts {
     /// Counts an event, once.
     pub fn add(&mut self, event: &Event) {
-        if event.phase != crate::Phase::End {
+        if event.phase != litelab_record::recording::Phase::End {
             let key = [event.database.clone(), event.kind.clone(), event.rule.clone()];
             *self.0.entry(key).or_default() += 1;
         }

@@ -7,7 +7,7 @@ use litelab_observe::live::Moment;
 use litelab_observe::{Lock, WalIndex};
 
 use crate::holding::{Held, Holdings, counter, pinned};
-use crate::view::{DatabaseView, LockView, Rates, ReaderView, Totals};
+use litelab_record::recording::{DatabaseView, LockView, Rates, ReaderView, Totals};
 
 /// Window of the rates.
 const WINDOW: Duration = Duration::from_secs(2);

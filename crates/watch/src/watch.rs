@@ -10,10 +10,10 @@ use minijinja::Value;
 use thiserror::Error;
 
 use crate::detect::{Condition, Detector};
-use crate::event::{DatabaseFacts, Event, Facts, Kind, Phase, ProcessFacts};
+use crate::event::{DatabaseFacts, Facts, Kind, ProcessFacts};
 use crate::limits;
 use crate::tracker::Tracker;
-use crate::view::{DatabaseView, Own, ProcessView, View};
+use litelab_record::recording::{DatabaseView, Event, Own, Phase, ProcessView, View};
 
 /// Error of the built-in rules.
 #[derive(Debug, Error)]

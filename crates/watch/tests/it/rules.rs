@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use litelab_record::recording::Event;
+use litelab_watch::Explain;
 use litelab_watch::event::{DatabaseFacts, EventFacts, Facts, Kind, ProcessFacts};
-use litelab_watch::{Event, Explain};
 use minijinja::Value as Context;
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What is shown of the watched databases at one moment: the source of the screen, of JSON, of metrics and of recordings.
+//! What is shown of watched databases at one moment.
 
 use serde::{Deserialize, Serialize};
 
