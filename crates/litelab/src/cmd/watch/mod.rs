@@ -46,8 +46,8 @@ pub struct Args {
     /// Look for half a second, print what was seen, and end
     #[arg(long)]
     once: bool,
-    /// Print it as JSON
-    #[arg(long, requires = "once")]
+    /// Print JSON: with --once one object, otherwise a line for each look
+    #[arg(long)]
     json: bool,
     /// Serve metrics for Prometheus in the OpenMetrics format at this address
     #[arg(long, value_name = "ADDRESS", conflicts_with = "once")]
@@ -119,7 +119,11 @@ pub fn run(args: &Args) -> Result<Exit> {
         return plain::once(&mut session, args.json);
     }
     let terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
-    let done = if terminal { screen::run(&mut session, stop) } else { plain::run(&mut session, stop) };
+    let done = match (args.json, terminal) {
+        (true, _) => plain::stream(&mut session, stop),
+        (false, true) => screen::run(&mut session, stop),
+        (false, false) => plain::run(&mut session, stop),
+    };
     session.end()?;
     done?;
     Ok(Exit::Ok)

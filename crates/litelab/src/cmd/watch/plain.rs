@@ -30,9 +30,7 @@ pub fn once(session: &mut Session, json: bool) -> Result<Exit> {
         view = newer;
     }
     if json {
-        let mut value = serde_json::to_value(&*view)?;
-        value["events"] = serde_json::to_value(&all)?;
-        output::lines(&format!("{}\n", serde_json::to_string_pretty(&value)?));
+        output::lines(&format!("{}\n", serde_json::to_string_pretty(&as_json(&view, &all)?)?));
         return Ok(Exit::Ok);
     }
     for database in &view.databases {
@@ -42,6 +40,31 @@ pub fn once(session: &mut Session, json: bool) -> Result<Exit> {
     all.iter().for_each(event);
     view.limits.iter().for_each(|limit| output::note(style::WARNING, "not visible", &limit.text));
     Ok(Exit::Ok)
+}
+
+fn as_json(view: &View, events: &[Event]) -> Result<serde_json::Value> {
+    let mut value = serde_json::to_value(view)?;
+    value["events"] = serde_json::to_value(events)?;
+    Ok(value)
+}
+
+/// Looks until it is stopped, and prints a line of JSON for each look.
+pub fn stream(session: &mut Session, stop: &AtomicBool) -> Result<()> {
+    while !stop.load(Ordering::Relaxed) {
+        let (view, events) = session.look()?;
+        output::lines(&format!("{}\n", as_json(&view, &events)?));
+        wait(session, stop);
+    }
+    Ok(())
+}
+
+/// Sleeps until the next look is due, or the program is to end.
+fn wait(session: &Session, stop: &AtomicBool) {
+    /// Greatest delay of the end.
+    const STEP: Duration = Duration::from_millis(200);
+    while !stop.load(Ordering::Relaxed) && session.due() > Instant::now() {
+        std::thread::sleep(session.due().saturating_duration_since(Instant::now()).min(STEP));
+    }
 }
 
 /// Looks until it is stopped; prints events as they come, and now and then a line about each database.
@@ -70,9 +93,7 @@ pub fn run(session: &mut Session, stop: &AtomicBool) -> Result<()> {
                 lines(database, &view).iter().for_each(|line| output::line(format_args!("         {line}")));
             }
         }
-        while !stop.load(Ordering::Relaxed) && session.due() > Instant::now() {
-            std::thread::sleep(session.due().saturating_duration_since(Instant::now()).min(Duration::from_millis(200)));
-        }
+        wait(session, stop);
     }
     Ok(())
 }
