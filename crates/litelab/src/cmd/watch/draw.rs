@@ -294,3 +294,7 @@ fn keys(state: &State, several: bool, _look: Look) -> Line<'static> {
     let databases = if several { format!("up/down database  s sort: {}  ", state.sort.name()) } else { String::new() };
     Line::from(Look::dim(format!("q end  p pause  {databases}left/right event")))
 }
+
+#[cfg(test)]
+#[path = "draw_tests.rs"]
+mod tests;
