@@ -108,6 +108,10 @@ fn interrupt(child: &Child) {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
 }
 
+fn nonzero(value: u16) -> std::num::NonZeroU16 {
+    value.try_into().unwrap()
+}
+
 /// The command in a pseudo-terminal.
 struct Terminal {
     child: Child,
@@ -137,7 +141,7 @@ impl Terminal {
             .stderr(stdio())
             .spawn()
             .unwrap();
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0)));
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(nonzero(rows), nonzero(columns), 0)));
         let keys = File::from(ours);
         let (mut output, shared) = (keys.try_clone().unwrap(), Arc::clone(&screen));
         std::thread::spawn(move || {

@@ -24,6 +24,7 @@ mod flag;
 mod harness;
 pub mod noise;
 mod pair;
+pub mod recording;
 mod scalability;
 mod scenario;
 mod serial;

@@ -15,7 +15,7 @@ use super::plain::{age, seconds, time};
 use super::screen::{Point, State};
 
 /// Width of names in the lines of rates.
-const NAME: u16 = 13;
+const NAME: u16 = 14;
 /// Width of values there.
 const VALUE: u16 = 22;
 
@@ -29,12 +29,16 @@ pub fn draw(frame: &mut Frame, state: &State) {
     let limits = state.view.limits.len().min(2) as u16;
     let table = if several { (databases.len() as u16 + 1).min(area.height / 4) } else { 0 };
     let holders = chosen.map(|database| holders(database, state, look)).unwrap_or_default();
-    let processes = processes(state, look);
-    let explained = if area.height >= 40 { 8 } else { 5 };
+    let processes = processes(state, area.width, look);
+    let explained = match area.height {
+        0..30 => 3,
+        30..40 => 5,
+        _ => 8,
+    };
     let rest = area.height.saturating_sub(2 + limits + table + 6);
-    // Events and their explanation keep a third of the rest, and what the others leave.
-    let upper = rest.saturating_sub((rest / 3).max(explained + 2));
-    let of_holders = (holders.len() as u16).min((upper * 3 / 5).max(2));
+    // Two lines of events and the explanation of one; holders come before processes.
+    let upper = rest.saturating_sub(explained + 3);
+    let of_holders = (holders.len() as u16).min(upper.saturating_sub(processes.len().min(2) as u16));
     let of_processes = (processes.len() as u16).min(upper.saturating_sub(of_holders));
     let parts = Layout::vertical([
         Constraint::Length(1),
@@ -233,20 +237,23 @@ fn holders(database: &DatabaseView, state: &State, look: Look) -> Vec<Line<'stat
     lines
 }
 
-fn processes(state: &State, look: Look) -> Vec<Line<'static>> {
-    let head = format!("  {:<34} {:>6} {:>10} {:>10} {:>7}  SQLite", "process", "CPU", "read", "written", "threads");
+fn processes(state: &State, width: u16, look: Look) -> Vec<Line<'static>> {
+    let room = usize::from(width).saturating_sub(50).clamp(16, 60);
+    let head = format!("  {:<room$} {:>6} {:>10} {:>10} {:>7}  SQLite", "process", "CPU", "read", "written", "threads");
     let mut lines = vec![Line::from(Look::dim(head))];
     let per = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{}/s", bytes(value)));
     let mut all: Vec<&ProcessView> = state.view.processes.iter().collect();
     all.sort_by(|a, b| b.cpu.unwrap_or(0.0).total_cmp(&a.cpu.unwrap_or(0.0)).then(a.pid.cmp(&b.pid)));
     for process in all {
-        let name: String = clean(&process.shown()).chars().take(34).collect();
+        let name: String = clean(&process.shown()).chars().take(room).collect();
         let cpu = process.cpu.map_or("-".to_owned(), |cpu| format!("{:.0} %", 100.0 * cpu));
         let threads = process.threads.map_or("-".to_owned(), |threads| threads.to_string());
         let (read, written) = (per(process.read_per_second), per(process.written_per_second));
         let sqlite = process.sqlite.join(", ");
-        let mut spans =
-            vec![Span::raw(format!("  {name:<34} {cpu:>6} {read:>10} {written:>10} {threads:>7}  {}", clean(&sqlite)))];
+        let mut spans = vec![Span::raw(format!(
+            "  {name:<room$} {cpu:>6} {read:>10} {written:>10} {threads:>7}  {}",
+            clean(&sqlite)
+        ))];
         if !process.deleted.is_empty() {
             spans.push(look.color(format!("  deleted: {}", clean(&process.deleted.join(", "))), Color::Red));
         }
