@@ -1,13 +1,16 @@
-"""A running `litelab watch --json`, for the scripts `watch` and `soak`."""
+"""A running `litelab watch --json`, for the scripts `watch`, `soak` and `real`."""
 
 import json
 import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 from stress import LITELAB
 
+# Programs that hold locks for known times.
+HOLDERS = Path(__file__).resolve().parent / "holders"
 # Looks that are kept; older ones are dropped.
 KEPT = 2000
 

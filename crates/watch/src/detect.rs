@@ -41,7 +41,7 @@ pub(crate) struct Detector {
     before: Option<Before>,
     /// Beginning of conditions that must last before they count.
     since: BTreeMap<Kind, Instant>,
-    /// Size of the log at which its growth is told next.
+    /// Size of the log at which its growth is the next event.
     growth: u64,
     locked: VecDeque<(Instant, f64, u64)>,
     /// Looks with a reader since the last reset of the log, and all looks.
@@ -58,7 +58,7 @@ struct Before {
     processes: BTreeSet<u32>,
 }
 
-/// Events that are told together.
+/// Events that become one, because they come often.
 #[derive(Debug, Default)]
 struct Tally {
     told: Option<Instant>,

@@ -18,9 +18,9 @@ pub(crate) const NO_GAP_FRAMES: u32 = 4000;
 pub(crate) const STORM: Duration = Duration::from_secs(10);
 pub(crate) const STORM_SHARE: f64 = 0.95;
 pub(crate) const STORM_PROCESSES: usize = 3;
-/// Size of the log file that is the first to be told; each doubling is the next.
+/// Size of the log file that is the first event of growth; each doubling is the next.
 pub(crate) const GROWTH: u64 = 64 << 20;
-/// A log file of this size that becomes shorter is told.
+/// Least size of a log file whose truncation is an event.
 pub(crate) const TRUNCATED: u64 = 16 << 20;
 /// The database lost this share of its pages, and at least this number.
 pub(crate) const SHRUNK: f64 = 0.1;
@@ -29,5 +29,5 @@ pub(crate) const SHRUNK_PAGES: u32 = 16;
 pub(crate) const FULL_SOON: f64 = 3600.0;
 /// Free space below which the file system counts as full.
 pub(crate) const FULL: u64 = 1 << 20;
-/// Resets, and processes that come and go, are told at most this often.
+/// Least time between two events about resets, and about processes that come and go.
 pub(crate) const TALLY: Duration = Duration::from_secs(10);

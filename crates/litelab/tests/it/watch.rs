@@ -75,7 +75,7 @@ fn a_recording_is_played_reported_and_shown() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // The write lock is told after a second; its end comes when the transaction does.
+    // The event comes after a second, its end with that of the transaction.
     let mut out = watch.stdout.take().unwrap();
     let mut text = String::new();
     let mut read_until = |text: &mut String, what: &str| {
@@ -101,6 +101,24 @@ fn a_recording_is_played_reported_and_shown() {
     let shown = ends(&run(folder.path(), &["show", "incident.db"]), 0);
     assert!(shown.contains("long-write") || shown.contains("has held the write lock"), "{shown}");
     assert!(refused(folder.path(), &["watch", "app.db", "--record", "incident.db"]).contains("exists"));
+}
+
+/// Recordings of real programs, made by `scripts/stress/real`.
+#[test]
+fn recordings_of_real_programs_name_the_culprit() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let folder = folder(&[]);
+    for (name, words) in [
+        ("watch-litestream.db", &["litestream replicate", "Litestream's own read lock"][..]),
+        ("watch-datasette.db", &["LL514", "datasette", "pins", "cursors"]),
+        ("watch-rows.db", &["LL514", "report app.db", "pins", "`defer rows.Close()`"]),
+    ] {
+        std::fs::copy(data.join(name), folder.path().join(name)).unwrap();
+        let text = ends(&run(folder.path(), &["watch", name]), 0);
+        assert!(words.iter().all(|word| text.contains(word)), "{name}: {text}");
+    }
+    let explained = ends(&run(folder.path(), &["doctor", "--explain", "LL514"]), 0);
+    assert!(explained.contains("oldest snapshot"), "{explained}");
 }
 
 fn interrupt(child: &Child) {

@@ -2,4 +2,5 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+mod published;
 mod rules;

@@ -11,7 +11,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, Wrap};
 
-use super::plain::{age, seconds, time};
+use super::plain::{age, note, seconds, time};
 use super::screen::{Point, State};
 
 /// Width of names in the lines of rates.
@@ -215,15 +215,11 @@ fn holders(database: &DatabaseView, state: &State, look: Look) -> Vec<Line<'stat
     }
     for reader in &database.readers {
         let name = reader.slot.map_or_else(|| "shared".to_owned(), |slot| format!("read {slot}"));
-        let companion = reader.pid.and_then(|pid| state.view.process(pid)?.companion.clone());
-        let more = match (reader.pins_frames, companion.as_deref()) {
-            (0, _) if reader.behind_seconds.is_none() => Span::raw(""),
-            (0, _) => Look::dim("  behind"),
-            (_, companion) => {
-                let own = if companion == Some("litestream") { ", Litestream's own read lock" } else { "" };
-                let text = format!("  pins {}{own}", bytes(reader.pins_bytes as f64));
-                look.color(text, Color::Yellow)
-            }
+        let more = match note(reader, &state.view) {
+            Some(note) if reader.pins_frames > 0 => look.color(format!("  {note}"), Color::Yellow),
+            Some(note) => Look::dim(format!("  {note}")),
+            None if reader.behind_seconds.is_some() => Look::dim("  behind"),
+            None => Span::raw(""),
         };
         lines.push(line(name, age(reader.seconds, reader.at_least), state.view.holder(reader.pid), more));
     }

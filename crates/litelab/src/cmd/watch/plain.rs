@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anstyle::Style;
 use anyhow::Result;
 use litelab_doctor::judge::bytes_in_words as bytes;
-use litelab_record::recording::{DatabaseView, Event, Phase, View};
+use litelab_record::recording::{DatabaseView, Event, Phase, ReaderView, View};
 
 use super::session::Session;
 use crate::exit::Exit;
@@ -105,7 +105,8 @@ pub fn event(event: &Event) {
         "warning" => style::WARNING,
         _ => Style::new(),
     };
-    let begin = format!("{} ", time(event.at + if event.phase == Phase::End { event.seconds } else { 0.0 }));
+    // The time at which the condition of the event became true.
+    let begin = format!("{} ", time(event.at + event.seconds));
     let head = format!("{} {}", event.rule, event.severity);
     let text = match event.phase {
         Phase::End => format!(" {}: over after {}: {}", event.database, seconds(event.seconds), event.kind),
@@ -145,18 +146,23 @@ pub fn lines(database: &DatabaseView, view: &View) -> Vec<String> {
     let readers = database.readers.iter().map(|reader| {
         let slot = reader.slot.map_or_else(|| "shared".to_owned(), |slot| format!("read {slot}"));
         let held = age(reader.seconds, reader.at_least);
-        let pins = if reader.pins_frames > 0 {
-            format!(", snapshot pins {}", bytes(reader.pins_bytes as f64))
-        } else {
-            String::new()
-        };
-        format!("{slot:<10} held {held:>8}  {}{pins}", view.holder(reader.pid))
+        let note = note(reader, view).map_or(String::new(), |note| format!(", {note}"));
+        format!("{slot:<10} held {held:>8}  {}{note}", view.holder(reader.pid))
     });
     let waiters = database.waiters.iter().map(|lock| {
         let waited = age(lock.seconds, lock.at_least);
         format!("{:<10} waits {waited:>7}  {}", lock.lock, view.holder(lock.pid))
     });
     locks.chain(readers).chain(waiters).collect()
+}
+
+/// What is special about a reader: a lock that Litestream holds by design, and what its snapshot pins.
+pub fn note(reader: &ReaderView, view: &View) -> Option<String> {
+    let companion = reader.pid.and_then(|pid| view.process(pid)?.companion.as_deref());
+    let own = (companion == Some("litestream")).then(|| "Litestream's own read lock".to_owned());
+    let pins = (reader.pins_frames > 0).then(|| format!("snapshot pins {}", bytes(reader.pins_bytes as f64)));
+    let notes: Vec<String> = own.into_iter().chain(pins).collect();
+    (!notes.is_empty()).then(|| notes.join(", "))
 }
 
 /// An age, with the sign of a lower bound.
