@@ -30,7 +30,7 @@ mod wal;
 #[cfg(test)]
 mod testkit;
 
-pub use database::{DatabaseProbe, DatabaseState, DatabaseTotals};
+pub use database::{DatabaseProbe, DatabaseState, DatabaseTotals, LockOwner};
 pub use files::{FileSizes, sidecar};
 pub use header::{DatabaseHeader, DatabaseHeaderError};
 pub use holders::{Holder, Holders, SqliteSource};
@@ -41,5 +41,5 @@ pub use rusage::{Exited, MeasuredChild};
 pub use sample::{Sample, Series};
 pub use sampler::{Recording, Sampler, SamplerConfig};
 pub use shm::{WalIndex, WalIndexError};
-pub use summary::Summary;
+pub use summary::{LockShare, Summary};
 pub use wal::{WalFile, WalHeader, WalHeaderError};

@@ -26,7 +26,7 @@ mod write;
 
 pub use error::RecordError;
 /// Observations stored in a run.
-pub use litelab_observe::{Sample, Summary, environment};
+pub use litelab_observe::{Lock as DatabaseLock, LockShare, Sample, Summary, environment};
 pub use lock::Lock;
 pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
 pub use server::ServerRecord;

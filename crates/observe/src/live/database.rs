@@ -9,35 +9,17 @@ use std::time::Instant;
 use super::entry::LockEntry;
 use super::moment::{Hold, Moment};
 use super::process::Known;
-use super::query::{Owner, owner};
+use super::query::{Owner, owners};
 use crate::environment::filesystem::{Filesystem, device_of};
 use crate::files::sidecar;
 use crate::holders::{FILES, Identity};
-use crate::lock::{Lock, PENDING, WAL_LOCKS};
-use crate::shm::WalIndexError;
+use crate::lock::Lock;
 use crate::{DatabaseHeader, FileSizes, WalHeader, WalIndex};
 
 /// Number of earlier files of a path that are remembered, to find processes that still have them open.
 const FORMER: usize = 8;
-/// Number of reads of the wal-index while it is being written.
-const ATTEMPTS: u32 = 8;
 /// First bytes of a rollback journal (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
 const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
-/// Locks of which F_GETLK is asked for the owner: file, first byte and number of bytes.
-const ASKED: [(&str, u64, u64); 11] = [
-    ("-shm", WAL_LOCKS, 1),
-    ("-shm", WAL_LOCKS + 1, 1),
-    ("-shm", WAL_LOCKS + 2, 1),
-    ("-shm", WAL_LOCKS + 3, 1),
-    ("-shm", WAL_LOCKS + 4, 1),
-    ("-shm", WAL_LOCKS + 5, 1),
-    ("-shm", WAL_LOCKS + 6, 1),
-    ("-shm", WAL_LOCKS + 7, 1),
-    ("", PENDING, 1),
-    ("", PENDING + 1, 1),
-    ("", PENDING + 2, 510),
-];
-
 /// A watched database.
 #[derive(Debug)]
 pub(super) struct Database {
@@ -135,7 +117,7 @@ impl Database {
         let database = open(0, self.sizes.database);
         let shm = open(2, self.sizes.shm);
         let mut torn = 0;
-        let before = shm.as_ref().and_then(|file| index(file, &mut torn));
+        let before = shm.as_ref().and_then(|file| WalIndex::of(file, &mut torn));
         let log = self
             .sizes
             .wal
@@ -210,26 +192,22 @@ impl Reading {
     pub(super) fn owners(&mut self) -> Vec<u32> {
         let mut new = Vec::new();
         let mut asked = Vec::new();
-        for (suffix, first, length) in ASKED {
-            let file = if suffix.is_empty() { &self.database } else { &self.shm };
-            let Some((found, exclusive)) = file.as_ref().and_then(|file| owner(file, first, length)) else { continue };
-            let entry =
-                LockEntry { pid: None, exclusive, waits: false, file: (0, 0, 0), first, last: first + length - 1 };
-            for lock in entry.meaning(suffix) {
-                asked.push(lock);
-                let known = |pid: u32| self.moment.holds.iter().any(|hold| hold.lock == lock && hold.pid == Some(pid));
-                let described = self.moment.holds.iter().any(|hold| hold.lock == lock && hold.of_description);
-                let hold = Hold { lock, pid: None, waits: false, of_description: false };
-                match found {
-                    Owner::Process(pid) if known(pid) || pid == std::process::id() => {}
-                    Owner::Process(pid) => {
-                        new.push(pid);
-                        self.put(Hold { pid: Some(pid), ..hold });
-                    }
-                    Owner::Description if described => {}
-                    Owner::Description => self.put(Hold { of_description: true, ..hold }),
-                    Owner::Hidden => self.put(hold),
+        let found = [("-shm", &self.shm), ("", &self.database)]
+            .map(|(suffix, file)| file.as_ref().map_or_else(Vec::new, |file| owners(file, suffix)));
+        for (lock, found) in found.into_iter().flatten() {
+            asked.push(lock);
+            let known = |pid: u32| self.moment.holds.iter().any(|hold| hold.lock == lock && hold.pid == Some(pid));
+            let described = self.moment.holds.iter().any(|hold| hold.lock == lock && hold.of_description);
+            let hold = Hold { lock, pid: None, waits: false, of_description: false };
+            match found {
+                Owner::Process(pid) if known(pid) || pid == std::process::id() => {}
+                Owner::Process(pid) => {
+                    new.push(pid);
+                    self.put(Hold { pid: Some(pid), ..hold });
                 }
+                Owner::Description if described => {}
+                Owner::Description => self.put(Hold { of_description: true, ..hold }),
+                Owner::Hidden => self.put(hold),
             }
         }
         if self.shm.is_some() || self.database.is_some() {
@@ -245,7 +223,7 @@ impl Reading {
     pub(super) fn end(self) -> (Moment, bool) {
         let mut moment = self.moment;
         let before = moment.index;
-        if let Some(after) = self.shm.as_ref().and_then(|file| index(file, &mut moment.torn)) {
+        if let Some(after) = self.shm.as_ref().and_then(|file| WalIndex::of(file, &mut moment.torn)) {
             moment.index = Some(after);
         }
         moment.steady = before == moment.index;
@@ -253,23 +231,6 @@ impl Reading {
         let without_owner = moment.holds.iter().any(|hold| hold.pid.is_none() && hold.of_description);
         (moment, without_owner)
     }
-}
-
-/// The wal-index in an open file; counts reads during a write, which it repeats.
-fn index(file: &File, torn: &mut u32) -> Option<WalIndex> {
-    for _ in 0..ATTEMPTS {
-        let mut bytes = [0; WalIndex::BYTES];
-        file.read_exact_at(&mut bytes, 0).ok()?;
-        match WalIndex::parse(&bytes) {
-            Ok(index) => return Some(index),
-            Err(WalIndexError::Torn | WalIndexError::Checksum) => {
-                *torn += 1;
-                std::thread::yield_now();
-            }
-            Err(_) => return None,
-        }
-    }
-    None
 }
 
 /// The first bytes of a file; `None` if it cannot be read or is shorter.

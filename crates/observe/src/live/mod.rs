@@ -18,7 +18,7 @@ mod entry;
 mod moment;
 mod process;
 mod program;
-mod query;
+pub(crate) mod query;
 mod table;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;

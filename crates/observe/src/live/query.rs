@@ -4,9 +4,12 @@
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
 
+use super::entry::LockEntry;
+use crate::lock::{Lock, PENDING, WAL_LOCKS};
+
 /// Owner of a lock, as far as the kernel tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     Process(u32),
     /// A process of another PID namespace.
     Hidden,
@@ -14,8 +17,36 @@ pub(super) enum Owner {
     Description,
 }
 
+/// Locks to ask for in the file with a suffix: first byte and number of bytes.
+const SHM: [(u64, u64); 8] = [
+    (WAL_LOCKS, 1),
+    (WAL_LOCKS + 1, 1),
+    (WAL_LOCKS + 2, 1),
+    (WAL_LOCKS + 3, 1),
+    (WAL_LOCKS + 4, 1),
+    (WAL_LOCKS + 5, 1),
+    (WAL_LOCKS + 6, 1),
+    (WAL_LOCKS + 7, 1),
+];
+const DATABASE: [(u64, u64); 3] = [(PENDING, 1), (PENDING + 1, 1), (PENDING + 2, 510)];
+
+/// One owner of each lock that is held in the file with a suffix, `-shm` or ``.
+pub(crate) fn owners(file: &File, suffix: &str) -> Vec<(Lock, Owner)> {
+    let asked = if suffix.is_empty() { &DATABASE[..] } else { &SHM[..] };
+    let found = asked.iter().flat_map(|(first, length)| {
+        let owned = owner(file, *first, *length);
+        let locks = owned.map(|(found, exclusive)| {
+            let last = first + length - 1;
+            let entry = LockEntry { pid: None, exclusive, waits: false, file: (0, 0, 0), first: *first, last };
+            entry.meaning(suffix).into_iter().map(move |lock| (lock, found))
+        });
+        locks.into_iter().flatten()
+    });
+    found.collect()
+}
+
 /// Owner of one lock, shared or exclusive, on any of `length` bytes from `first` on; `None` without one.
-pub(super) fn owner(file: &File, first: u64, length: u64) -> Option<(Owner, bool)> {
+fn owner(file: &File, first: u64, length: u64) -> Option<(Owner, bool)> {
     // An exclusive lock is what every other lock stands in the way of. F_GETLK needs no descriptor for writing.
     // SAFETY: all bytes of the structure are valid as zeros.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };

@@ -13,6 +13,7 @@ mod flame;
 mod footnote;
 mod header;
 mod legend;
+mod locks;
 mod outcome;
 mod pivot;
 mod recording;
