@@ -195,6 +195,24 @@ impl Terminal {
 }
 
 #[test]
+fn a_recording_plays_on_the_screen() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/watch-rows.db");
+    let folder = folder(&[]);
+    std::fs::copy(data, folder.path().join("rows.db")).unwrap();
+    let mut terminal = Terminal::start(folder.path(), &["watch", "rows.db"], 24, 80);
+    terminal.until("1 of ");
+    for _ in 0..6 {
+        terminal.key("+");
+    }
+    terminal.until("64×");
+    let text = terminal.until("LL514");
+    assert!(text.contains("report app.db"), "{text}");
+    terminal.key("\x1b[5~");
+    terminal.key("q");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn the_screen_fits_small_and_large_terminals() {
     for (rows, columns) in [(24, 80), (60, 200)] {
         let folder = folder(&[]);

@@ -98,10 +98,6 @@ impl Database {
         self.identities.iter().zip(FILES).find(|(identity, _)| identity.is_some_and(same)).map(|(_, suffix)| suffix)
     }
 
-    pub(super) fn owns(&self, entry: &LockEntry) -> bool {
-        self.part(entry).is_some()
-    }
-
     /// Opens the files and reads the wal-index, before locks are read.
     pub(super) fn begin(&self) -> Reading {
         let mut denied = false;
@@ -188,13 +184,15 @@ impl Reading {
         holds.push(hold);
     }
 
-    /// Asks the kernel for an owner of each lock, adds those that were not known, and returns their process ids.
-    pub(super) fn owners(&mut self) -> Vec<u32> {
+    /// Asks the kernel for an owner of each lock and adds those that were not known. Returns their process ids, and the
+    /// suffix of the file.
+    pub(super) fn owners(&mut self) -> Vec<(u32, &'static str)> {
         let mut new = Vec::new();
         let mut asked = Vec::new();
         let found = [("-shm", &self.shm), ("", &self.database)]
-            .map(|(suffix, file)| file.as_ref().map_or_else(Vec::new, |file| owners(file, suffix)));
-        for (lock, found) in found.into_iter().flatten() {
+            .map(|(suffix, file)| (suffix, file.as_ref().map_or_else(Vec::new, |file| owners(file, suffix))));
+        let found = found.into_iter().flat_map(|(suffix, found)| found.into_iter().map(move |found| (suffix, found)));
+        for (suffix, (lock, found)) in found {
             asked.push(lock);
             let known = |pid: u32| self.moment.holds.iter().any(|hold| hold.lock == lock && hold.pid == Some(pid));
             let described = self.moment.holds.iter().any(|hold| hold.lock == lock && hold.of_description);
@@ -202,7 +200,7 @@ impl Reading {
             match found {
                 Owner::Process(pid) if known(pid) || pid == std::process::id() => {}
                 Owner::Process(pid) => {
-                    new.push(pid);
+                    new.push((pid, suffix));
                     self.put(Hold { pid: Some(pid), ..hold });
                 }
                 Owner::Description if described => {}

@@ -91,12 +91,13 @@ impl Observer {
         }
         self.search(begin, &known);
         let entries = self.table.entries();
-        let new: Vec<u32> = entries
-            .iter()
-            .filter_map(|entry| entry.pid.filter(|_| self.databases.iter().any(|database| database.owns(entry))))
-            .filter(|pid| !self.processes.iter().any(|process| process.pid == *pid))
-            .collect();
-        new.into_iter().for_each(|pid| self.examine(pid, &known));
+        for entry in entries.iter().filter(|entry| !entry.waits) {
+            let mut parts = self.databases.iter().enumerate();
+            let part = parts.find_map(|(number, database)| Some((number, database.part(entry)?)));
+            if let (Some((number, suffix)), Some(pid)) = (part, entry.pid) {
+                self.examine(pid, (number, suffix), &known);
+            }
+        }
         let mut moments = Vec::new();
         for number in 0..self.databases.len() {
             moments.push(self.moment(number, &entries, &known));
@@ -130,14 +131,21 @@ impl Observer {
         self.processes.retain_mut(|process| process.refresh(known));
     }
 
-    /// Adds one process.
-    fn examine(&mut self, pid: u32, known: &[Known]) {
-        if pid == std::process::id() || self.processes.iter().any(|process| process.pid == pid) {
-            return;
-        }
-        if let Some(process) = Process::of(pid, known, &mut self.images) {
-            self.processes.push(process);
-            self.processes.sort_by_key(|process| process.pid);
+    /// Examines a process that holds a lock on a file, unless its descriptor of that file is known.
+    fn examine(&mut self, pid: u32, (database, suffix): (usize, &str), known: &[Known]) {
+        match self.processes.iter_mut().find(|process| process.pid == pid) {
+            Some(process) if !process.readable || process.has(database, suffix) => {}
+            // One that was known already has opened another database.
+            Some(process) => {
+                process.refresh(known);
+            }
+            None if pid == std::process::id() => {}
+            None => {
+                if let Some(process) = Process::of(pid, known, &mut self.images) {
+                    self.processes.push(process);
+                    self.processes.sort_by_key(|process| process.pid);
+                }
+            }
         }
     }
 
@@ -184,11 +192,12 @@ impl Observer {
         if gone {
             self.refresh(known);
         }
-        for pid in reading.owners() {
-            if self.processes.iter().any(|process| process.pid == pid && process.readable) {
+        for (pid, suffix) in reading.owners() {
+            let knew = self.processes.iter().any(|process| process.pid == pid && process.has(number, suffix));
+            if knew {
                 continue;
             }
-            self.examine(pid, known);
+            self.examine(pid, (number, suffix), known);
             let found = self.processes.iter().find(|process| process.pid == pid).and_then(|p| p.locks(number));
             for (entry, open) in found.unwrap_or_default() {
                 if open.current {

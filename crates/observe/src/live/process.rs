@@ -81,6 +81,11 @@ impl Process {
         }
     }
 
+    /// Whether a descriptor of this file is known.
+    pub(super) fn has(&self, database: usize, suffix: &str) -> bool {
+        self.open.iter().any(|open| open.database == database && open.suffix == suffix && open.current)
+    }
+
     /// Locks on one database, with the suffix of their file and whether the path leads to it. `None` if a descriptor
     /// has gone, so that the descriptors have to be listed again.
     pub(super) fn locks(&self, database: usize) -> Option<Vec<(LockEntry, &Open)>> {

@@ -114,6 +114,28 @@ fn a_process_that_comes_later_is_found_by_its_lock() {
 }
 
 #[test]
+fn a_known_process_that_opens_another_database_is_found_there() {
+    let mut sqlite = Sqlite::spawn();
+    sqlite.wal_database(4096);
+    let other = sidecar(sqlite.path(), ".other");
+    let mut owner = Sqlite::spawn_on(&other);
+    owner.wal_database(4096);
+    let mut observer = Observer::new(vec![sqlite.path().to_owned(), other.clone()], Duration::from_millis(20));
+    observer.look();
+    sqlite.exec(&format!("ATTACH '{}' AS other", other.display()));
+    sqlite.exec("SELECT count(*) FROM other.t");
+    let pid = sqlite.pid();
+    until(&mut observer, |look| look.databases[1].openers.iter().any(|opener| opener.pid == pid));
+    sqlite.exec("BEGIN IMMEDIATE");
+    let look = observer.look();
+    assert!(
+        look.databases
+            .iter()
+            .all(|database| { database.holds.iter().any(|hold| hold.lock == Lock::Write && hold.pid == Some(pid)) })
+    );
+}
+
+#[test]
 fn replaced_moved_and_deleted_files() {
     let mut sqlite = Sqlite::spawn();
     sqlite.wal_database(4096);

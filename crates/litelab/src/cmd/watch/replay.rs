@@ -17,6 +17,8 @@ use crate::{interrupt, output};
 const STEP: f64 = 10.0;
 /// Longest pause between two views: a time in which nothing was recorded is passed over.
 const LONGEST: f64 = 5.0;
+/// Longest wait for a key.
+const POLL: Duration = Duration::from_millis(100);
 
 /// Plays a recording; off a terminal prints its last view and its events.
 pub fn run(recording: &Recording) -> Result<Exit> {
@@ -61,33 +63,29 @@ fn play(recording: &Recording, moments: u64, events: &[Event]) -> Result<()> {
         terminal.draw(&state)?;
         let next = recording.view((number + 1).min(moments - 1))?.map_or(at, |next| next.at);
         let wait = ((next - at) / speed).clamp(0.02, LONGEST);
-        let mut due = Instant::now() + Duration::from_secs_f64(wait);
-        let mut jump = None;
-        while jump.is_none() && (due > Instant::now() || state.paused || number + 1 == moments) {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
+        let due = Instant::now() + Duration::from_secs_f64(wait);
+        let to = loop {
+            let now = Instant::now();
+            let held = state.paused || number + 1 == moments;
+            if !held && now >= due {
+                break number + 1;
             }
-            let poll =
-                due.max(Instant::now() + Duration::from_millis(100)).min(Instant::now() + Duration::from_millis(200));
-            match terminal.key(poll.min(due.max(Instant::now())), &mut state)? {
+            let poll = if held { now + POLL } else { due.min(now + POLL) };
+            match terminal.key(poll, &mut state)? {
+                _ if stop.load(Ordering::Relaxed) => return Ok(()),
                 Asked::End => return Ok(()),
                 Asked::Faster => speed = (speed * 2.0).min(64.0),
                 Asked::Slower => speed = (speed / 2.0).max(0.25),
-                Asked::Back => jump = Some(seek(recording, moments, at - STEP)?),
-                Asked::Forward => jump = Some(seek(recording, moments, at + STEP)?),
+                Asked::Back => break seek(recording, moments, at - STEP)?,
+                Asked::Forward => break seek(recording, moments, at + STEP)?,
                 Asked::Nothing => {}
             }
-            if state.paused || number + 1 == moments {
-                due = Instant::now() + Duration::from_millis(100);
-            }
-        }
-        if let Some(to) = jump {
-            // The state at a moment is that of all events until then.
+        };
+        if to != number + 1 {
+            // The events and the history of another moment are those of all views before it.
             state = State { database: state.database, sort: state.sort, paused: state.paused, ..State::new() };
-            number = to;
-            continue;
         }
-        number = (number + 1).min(moments - 1);
+        number = to;
     }
     Ok(())
 }
