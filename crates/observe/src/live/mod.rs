@@ -141,7 +141,8 @@ impl Observer {
             }
             None if pid == std::process::id() => {}
             None => {
-                if let Some(process) = Process::of(pid, known, &mut self.images) {
+                let found = Process::of(pid, known, &mut self.images);
+                if let Some(process) = found.unwrap_or_else(|_| Some(Process::unreadable(pid, &mut self.images))) {
                     self.processes.push(process);
                     self.processes.sort_by_key(|process| process.pid);
                 }
@@ -167,10 +168,9 @@ impl Observer {
                     continue;
                 }
                 match Process::of(pid, known, &mut self.images) {
-                    Some(process) if process.readable => self.processes.push(process),
+                    Ok(process) => self.processes.extend(process),
                     // It may have the files open. If it holds a lock, `/proc/locks` names it.
-                    Some(_) => self.complete = false,
-                    None => {}
+                    Err(_) => self.complete = false,
                 }
             }
             self.processes.sort_by_key(|process| process.pid);

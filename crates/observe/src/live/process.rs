@@ -49,22 +49,32 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Examines a process. `None` if it does not exist, or has none of the files open; one whose descriptors may not be
-    /// listed is `Some` and not `readable`.
-    pub(super) fn of(pid: u32, known: &[Known], images: &mut Images) -> Option<Self> {
-        let directory = PathBuf::from(format!("/proc/{pid}"));
-        let (open, readable) = match descriptors(&directory, known) {
-            Ok(open) if open.is_empty() => return None,
-            Ok(open) => (open, true),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (Vec::new(), false),
-            Err(_) => return None,
-        };
+    /// Examines a process. `None` if it does not exist, or has none of the files open.
+    ///
+    /// # Errors
+    /// If its descriptors may not be listed.
+    pub(super) fn of(pid: u32, known: &[Known], images: &mut Images) -> io::Result<Option<Self>> {
+        match descriptors(&directory(pid), known) {
+            Ok(open) if open.is_empty() => Ok(None),
+            Ok(open) => Ok(Some(Self::new(pid, open, true, images))),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// A process whose descriptors may not be listed, though it holds a lock.
+    pub(super) fn unreadable(pid: u32, images: &mut Images) -> Self {
+        Self::new(pid, Vec::new(), false, images)
+    }
+
+    fn new(pid: u32, open: Vec<Open>, readable: bool, images: &mut Images) -> Self {
+        let directory = directory(pid);
         let program = Program::of(&directory, images);
         let started = started(&directory);
-        let mut process =
-            Process { pid, directory, program, started, open, readable, usage: ProcessProbe::new(pid), used: None };
+        let usage = ProcessProbe::new(pid);
+        let mut process = Process { pid, directory, program, started, open, readable, usage, used: None };
         process.measure();
-        Some(process)
+        process
     }
 
     /// Lists the descriptors again. False if the process has ended or closed all of them.
@@ -101,6 +111,10 @@ impl Process {
     pub(super) fn measure(&mut self) {
         self.used = self.usage.read(false);
     }
+}
+
+fn directory(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
 }
 
 fn started(directory: &Path) -> Option<u64> {
