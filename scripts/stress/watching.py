@@ -22,6 +22,8 @@ class Watch:
         command = [LITELAB, "watch", *databases, "--json", "--interval", interval, *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.views, self.events, self.looks, self.errors = [], [], 0, ""
+        # Time between two looks, at most; and that of the end of the longer ones.
+        self.gap, self.gaps = 0, []
         self.threads = [threading.Thread(target=read, daemon=True) for read in (self.read, self.read_errors)]
         for thread in self.threads:
             thread.start()
@@ -29,6 +31,10 @@ class Watch:
     def read(self):
         for line in self.process.stdout:
             view = json.loads(line)
+            if self.views:
+                gap = view["at"] - self.views[-1]["at"]
+                self.gap = max(self.gap, gap)
+                self.gaps += [(view["at"], gap)] if gap > 0.5 else []
             self.views.append(view)
             del self.views[: -KEPT]
             self.events += view["events"]

@@ -22,8 +22,9 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
     let index = WalIndex::read(&sidecar(path, "-shm")).ok().flatten();
     let processes = holders.processes.into_iter().map(|holder| {
         let marks = holder.locks.iter().filter_map(|lock| match lock {
-            // Slot 0 reads the database file only, and holds up no checkpoint of frames.
-            Lock::Read(slot @ 1..) => index?.read_marks.get(usize::from(*slot)).copied().flatten(),
+            // Slot 0 reads the database file alone, and no checkpoint may write to it meanwhile.
+            Lock::Read(0) => index.filter(|index| index.backlog() > 0).map(|_| 0),
+            Lock::Read(slot) => index?.read_marks.get(usize::from(*slot)).copied().flatten(),
             _ => None,
         });
         let snapshot = marks.min();

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::files::sidecar;
-use crate::lock::{Lock, database_locks, wal_locks};
+use crate::live::entry::LockEntry;
+use crate::lock::Lock;
 use crate::proc_file;
 
 /// Largest program or library that is searched for SQLite, in bytes.
@@ -162,20 +163,7 @@ fn of_file(link: &Path, target: &str, identities: &[(Identity, &'static str)]) -
 
 /// Locks in the text of a `/proc/PID/fdinfo/FD` file, on the file with this suffix.
 fn locks(text: &str, suffix: &str) -> Vec<Lock> {
-    let mut found = Vec::new();
-    for line in text.lines().filter_map(|line| line.strip_prefix("lock:")) {
-        // `1: POSIX  ADVISORY  WRITE 812 08:02:1234 120 120`
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, "POSIX" | "OFDLCK", _, kind, _, _, first, last] = words[..] else { continue };
-        let (Ok(first), last) = (first.parse::<u64>(), last.parse::<u64>().unwrap_or(u64::MAX)) else { continue };
-        let write = kind == "WRITE";
-        match suffix {
-            "" => found.extend(database_locks(first, last, write)),
-            "-shm" => found.extend(wal_locks(first, last)),
-            _ => {}
-        }
-    }
-    found
+    LockEntry::of_descriptor(text).flat_map(|entry| entry.meaning(suffix)).collect()
 }
 
 /// Programs and libraries, each file read once.

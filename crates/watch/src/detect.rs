@@ -1,6 +1,7 @@
 //! Conditions of one database that are events: of one look, or lasting.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use litelab_observe::live::Moment;
@@ -54,6 +55,7 @@ pub(crate) struct Detector {
 #[derive(Debug)]
 struct Before {
     identity: Option<(u64, u64)>,
+    moved: Option<PathBuf>,
     view: DatabaseView,
     processes: BTreeSet<u32>,
 }
@@ -85,6 +87,11 @@ impl Tally {
     }
 }
 
+/// Path of the database's file under another name, if a process has it open.
+fn moved(moment: &Moment) -> Option<&PathBuf> {
+    moment.openers.iter().find_map(|opener| opener.moved.as_ref())
+}
+
 impl Detector {
     /// Compares a look with the one before. `shown` gives the line of a process.
     pub(crate) fn detect(&mut self, moment: &Moment, view: &DatabaseView, shown: &dyn Fn(u32) -> String) -> Found {
@@ -97,7 +104,8 @@ impl Detector {
         self.space(now, view, &mut found);
         self.processes(now, view, shown, &mut found);
         let processes = view.open_by.iter().copied().collect();
-        self.before = Some(Before { identity: moment.identity, view: view.clone(), processes });
+        let moved = moved(moment).cloned();
+        self.before = Some(Before { identity: moment.identity, moved, view: view.clone(), processes });
         found
     }
 
@@ -115,7 +123,10 @@ impl Detector {
             let (kind, least) = match lock.lock.as_str() {
                 "write" | "reserved" | "exclusive" => (Kind::LongWrite, limit::LONG_WRITE),
                 "checkpoint" => (Kind::LongCheckpoint, limit::LONG_CHECKPOINT),
-                "pending" => (Kind::PendingWriter, limit::PENDING),
+                // The exclusive lock covers the byte of the pending one.
+                "pending" if !view.locks.iter().any(|other| other.lock == "exclusive") => {
+                    (Kind::PendingWriter, limit::PENDING)
+                }
                 _ => continue,
             };
             // With locking_mode = EXCLUSIVE a process in WAL mode has this lock for all its life.
@@ -186,17 +197,18 @@ impl Detector {
     }
 
     fn files(&mut self, moment: &Moment, view: &DatabaseView, found: &mut Found) {
-        let moved = moment.openers.iter().find_map(|opener| opener.moved.as_ref());
+        let moved = moved(moment);
         let text = |text: String| EventFacts { text, ..EventFacts::default() };
         if let Some(before) = &self.before {
             match (before.identity, moment.identity) {
                 (Some(old), Some(new)) if old != new => found.once(Kind::Replaced, text(String::new())),
-                (Some(_), None) => match moved {
-                    Some(path) => found.once(Kind::Moved, text(path.display().to_string())),
-                    None => found.once(Kind::Removed, text(String::new())),
-                },
+                (Some(_), None) if moved.is_none() => found.once(Kind::Removed, text(String::new())),
                 (None, Some(_)) => found.once(Kind::Appeared, text(String::new())),
                 _ => {}
+            }
+            // A process with the moved file may be found later than the move.
+            if let Some(path) = moved.filter(|path| before.moved.as_ref() != Some(path)) {
+                found.once(Kind::Moved, text(path.display().to_string()));
             }
             let old = &before.view;
             if old.mode != view.mode && old.mode != "unknown" && view.mode != "unknown" {

@@ -295,11 +295,14 @@ fn files_that_change_are_told() {
     script.look(100);
     script.moment.identity = None;
     script.look(100);
+    // Found later than the move.
+    script.moment.openers[0].moved = Some("/srv/older.db".into());
+    script.looks(300);
     script.moment.openers[0].deleted = vec!["-wal".into()];
     script.looks(2500);
     let kinds: Vec<&str> = script.all.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(kinds, ["replaced", "moved", "appeared", "removed", "deleted-open"]);
-    assert!(script.all[1].message.contains("/srv/old.db") && script.all[4].message.contains("app.db-wal"));
+    assert_eq!(kinds, ["replaced", "moved", "appeared", "removed", "moved", "deleted-open"]);
+    assert!(script.all[1].message.contains("/srv/old.db") && script.all[5].message.contains("app.db-wal"));
 }
 
 #[test]
@@ -394,4 +397,37 @@ fn metrics_have_a_line_for_each_holder() {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
     assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn rates_of_a_process_are_those_between_two_readings() {
+    let mut script = Script::new();
+    script.opens(7, "app");
+    let usage = |cpu_ms: u64, written: u64| litelab_observe::ProcessUsage {
+        user_ns: cpu_ms * 1_000_000,
+        write_bytes: Some(written),
+        ..litelab_observe::ProcessUsage::default()
+    };
+    script.processes[0].usage = Some((script.begin, usage(100, 0)));
+    assert_eq!(script.looks(300).processes[0].cpu, None);
+    script.processes[0].usage = Some((script.begin + Duration::from_secs(2), usage(1100, 4_000_000)));
+    script.look(100);
+    // Looks between two readings change nothing.
+    let view = script.looks(300);
+    let process = &view.processes[0];
+    assert_eq!((process.cpu, process.written_per_second), (Some(0.5), Some(2e6)));
+}
+
+#[test]
+fn a_writer_in_rollback_mode_that_waits_for_readers() {
+    let mut script = Script::new();
+    script.moment.index = None;
+    script.moment.header.as_mut().unwrap().wal = false;
+    script.look(0);
+    script.holds(&[(Lock::Reserved, 7), (Lock::Pending, 7), (Lock::Shared, 8)]);
+    script.looks(1500);
+    assert!(script.kinds().contains(&("pending-writer", Phase::Begin)), "{:?}", script.kinds());
+    script.holds(&[(Lock::Reserved, 7), (Lock::Pending, 7), (Lock::Exclusive, 7)]);
+    script.looks(200);
+    assert!(script.kinds().contains(&("pending-writer", Phase::End)), "{:?}", script.kinds());
 }

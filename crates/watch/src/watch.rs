@@ -83,7 +83,7 @@ impl Watch {
         let now = Instant::now();
         self.late += u64::from(self.last.is_some_and(|last| now - last > self.interval * 3 / 2));
         self.last = Some(now);
-        let mut view = View { at: unix, processes: self.look_at_processes(look, now), ..View::default() };
+        let mut view = View { at: unix, processes: self.look_at_processes(look), ..View::default() };
         let mut events = Vec::new();
         for (moment, (tracker, detector, active)) in look.databases.iter().zip(&mut self.databases) {
             let database = tracker.update(moment);
@@ -142,7 +142,7 @@ impl Watch {
         }
     }
 
-    fn look_at_processes(&mut self, look: &Look, now: Instant) -> Vec<ProcessView> {
+    fn look_at_processes(&mut self, look: &Look) -> Vec<ProcessView> {
         let deleted = |pid: u32| {
             let all = look.databases.iter().zip(&self.databases).flat_map(|(moment, (tracker, ..))| {
                 let name = tracker.name().to_owned();
@@ -153,9 +153,7 @@ impl Watch {
         };
         let deleted: Vec<Vec<String>> = look.processes.iter().map(|process| deleted(process.pid)).collect();
         let views = look.processes.iter().zip(deleted);
-        views
-            .map(|(process, deleted)| self.processes.entry(process.pid).or_default().view(process, deleted, now))
-            .collect()
+        views.map(|(process, deleted)| self.processes.entry(process.pid).or_default().view(process, deleted)).collect()
     }
 }
 
@@ -164,23 +162,20 @@ fn seconds(active: &Active, now: Instant) -> f64 {
 }
 
 impl Known {
-    fn view(&mut self, seen: &Seen, deleted: Vec<String>, now: Instant) -> ProcessView {
+    fn view(&mut self, seen: &Seen, deleted: Vec<String>) -> ProcessView {
         if self.started != seen.started {
             *self = Self { started: seen.started, ..Self::default() };
         }
-        match (self.read, seen.usage) {
-            (Some((_, before)), Some(usage)) if before == usage && self.rates.is_none() => {}
-            (Some((at, before)), Some(usage)) if now - at >= Duration::from_millis(900) => {
-                let seconds = (now - at).as_secs_f64();
-                let per = |after: u64, before: u64| after.saturating_sub(before) as f64 / seconds;
-                let io = |of: fn(&ProcessUsage) -> Option<u64>| per(of(&usage).unwrap_or(0), of(&before).unwrap_or(0));
-                let cpu = per(usage.cpu_ns(), before.cpu_ns()) / 1e9;
-                self.rates = Some([cpu, io(|usage| usage.read_bytes), io(|usage| usage.write_bytes)]);
-                self.read = Some((now, usage));
-            }
-            (None, Some(usage)) => self.read = Some((now, usage)),
-            _ => {}
+        if let (Some((before, first)), Some((now, last))) = (self.read, seen.usage)
+            && now > before
+        {
+            let seconds = (now - before).as_secs_f64();
+            let per = |after: u64, before: u64| after.saturating_sub(before) as f64 / seconds;
+            let io = |of: fn(&ProcessUsage) -> Option<u64>| per(of(&last).unwrap_or(0), of(&first).unwrap_or(0));
+            let cpu = per(last.cpu_ns(), first.cpu_ns()) / 1e9;
+            self.rates = Some([cpu, io(|usage| usage.read_bytes), io(|usage| usage.write_bytes)]);
         }
+        self.read = seen.usage;
         let program = &seen.program;
         let mut sqlite: Vec<String> = Vec::new();
         for found in &program.sqlite {
@@ -197,7 +192,7 @@ impl Known {
             language: program.language.clone(),
             companion: process::companion(&program.name, &program.command).map(str::to_owned),
             sqlite,
-            threads: seen.usage.and_then(|usage| usage.threads),
+            threads: seen.usage.and_then(|(_, usage)| usage.threads),
             cpu: self.rates.map(|[cpu, ..]| cpu),
             read_per_second: self.rates.map(|[_, read, _]| read),
             written_per_second: self.rates.map(|[.., written]| written),

@@ -14,7 +14,7 @@
 //! [`EVERY`].
 
 mod database;
-mod entry;
+pub(crate) mod entry;
 mod moment;
 mod process;
 mod program;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use crate::holders::Images;
 
 use database::Database;
-pub use entry::LockEntry;
+use entry::LockEntry;
 pub use moment::{Hold, Look, Moment, Opener, Seen};
 use process::{Known, Process};
 pub use program::Program;

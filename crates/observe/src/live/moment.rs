@@ -92,6 +92,6 @@ pub struct Seen {
     pub program: Program,
     /// Whether its descriptors may be listed; if not, its locks are known from `/proc/locks` alone.
     pub readable: bool,
-    /// Resource usage, read about once a second.
-    pub usage: Option<ProcessUsage>,
+    /// Resource usage and the time of its reading, about once a second.
+    pub usage: Option<(Instant, ProcessUsage)>,
 }

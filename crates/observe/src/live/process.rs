@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::entry::LockEntry;
 use super::program::Program;
@@ -45,7 +46,7 @@ pub(super) struct Process {
     /// Whether its descriptors could be listed.
     pub(super) readable: bool,
     usage: ProcessProbe,
-    pub(super) used: Option<ProcessUsage>,
+    pub(super) used: Option<(Instant, ProcessUsage)>,
 }
 
 impl Process {
@@ -109,7 +110,7 @@ impl Process {
 
     /// Reads CPU time, I/O, memory and threads.
     pub(super) fn measure(&mut self) {
-        self.used = self.usage.read(false);
+        self.used = self.usage.read(false).map(|usage| (Instant::now(), usage));
     }
 }
 

@@ -20,8 +20,6 @@ pub struct Program {
     pub sqlite: Vec<SqliteSource>,
     /// Whether the process is in another mount namespace, as in another container.
     pub other_namespace: bool,
-    /// User id of the process.
-    pub user: Option<u32>,
 }
 
 /// Interpreters, by the beginning of their name.
@@ -40,7 +38,6 @@ const INTERPRETERS: [(&str, &str); 9] = [
 impl Program {
     /// Examines the process in a directory of `/proc`.
     pub(super) fn of(directory: &Path, images: &mut Images) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
         let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
         let command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_owned();
         let namespace = |directory: &Path| std::fs::read_link(directory.join("ns/mnt")).ok();
@@ -58,7 +55,6 @@ impl Program {
             language: interpreter.or_else(|| images.language(&executable?).map(str::to_owned)),
             sqlite,
             other_namespace: theirs.is_some() && theirs != namespace(Path::new("/proc/self")),
-            user: std::fs::metadata(directory).ok().map(|metadata| metadata.uid()),
         }
     }
 }

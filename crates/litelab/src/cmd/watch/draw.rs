@@ -154,6 +154,9 @@ fn overview(databases: &[&DatabaseView], state: &State, room: u16, look: Look) -
     lines
 }
 
+/// A line of rates: its name, its value, and the quantity of its sparkline with the greatest value that it can have.
+type Row = (&'static str, String, fn(&Point) -> f64, Option<f64>);
+
 fn rates(frame: &mut Frame, area: Rect, database: &DatabaseView, history: Option<&VecDeque<Point>>, look: Look) {
     let rows = Layout::vertical([Constraint::Length(1); 6]).split(area);
     let size = |value: Option<u64>| value.map_or("none".to_owned(), |value| bytes(value as f64));
@@ -178,7 +181,7 @@ fn rates(frame: &mut Frame, area: Rect, database: &DatabaseView, history: Option
         database.backlog_frames.map_or(String::new(), |frames| format!("({frames} frames)")),
     );
     let per = |value: f64| format!("{}/s", bytes(value));
-    let rows_of: [(&str, String, fn(&Point) -> f64, Option<f64>); 5] = [
+    let rows_of: [Row; 5] = [
         ("commits", format!("{:.0}/s", rates.commits), |point| point.commits, None),
         ("log written", per(rates.frames * frame_bytes), |point| point.written, None),
         ("log copied", per(rates.checkpointed * frame_bytes), |point| point.copied, None),

@@ -130,11 +130,11 @@ impl State {
     }
 
     fn note(&mut self, event: Event) {
-        if event.phase == Phase::End {
-            if let Some(begun) = self.events.iter_mut().find(|begun| begun.number == event.number) {
-                (begun.phase, begun.seconds) = (Phase::End, event.seconds);
-                return;
-            }
+        if event.phase == Phase::End
+            && let Some(begun) = self.events.iter_mut().find(|begun| begun.number == event.number)
+        {
+            (begun.phase, begun.seconds) = (Phase::End, event.seconds);
+            return;
         }
         self.events.push_front(event);
         self.events.truncate(EVENTS);
