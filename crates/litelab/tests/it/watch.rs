@@ -13,7 +13,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 
-use crate::common::{ends, folder, litelab, refused, run};
+use crate::common::{ends, folder, litelab, refused, run, until};
 
 /// A database with a reader that pins the log and a writer that holds its lock.
 fn busy(path: &Path) -> [Connection; 2] {
@@ -218,13 +218,12 @@ fn the_screen_fits_small_and_large_terminals() {
         let folder = folder(&[]);
         let connections = busy(&folder.path().join("app.db"));
         let mut terminal = Terminal::start(folder.path(), &["watch", "app.db", "other.db"], rows, columns);
-        let text = terminal.until("has held the write lock");
-        let pid = std::process::id();
-        for part in
-            ["litelab watch", "app.db", "commits", "backlog", "write", &format!("{pid} "), "pins", "fix", "q end"]
-        {
-            assert!(text.contains(part), "no {part:?} at {columns}x{rows}:\n{text}");
+        terminal.until("has held the write lock");
+        let pid = format!("{} ", std::process::id());
+        for part in ["litelab watch", "app.db", "commits", "backlog", "write", &pid, "pins", "fix", "q end"] {
+            terminal.until(part);
         }
+        let text = terminal.text();
         assert!(text.lines().all(|line| line.chars().count() <= usize::from(columns)), "{text}");
         assert_eq!(text.lines().count(), usize::from(rows), "{text}");
         terminal.key("p");
@@ -235,7 +234,8 @@ fn the_screen_fits_small_and_large_terminals() {
         terminal.until("> other.db");
         terminal.key("q");
         assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
-        assert!(!terminal.screen.lock().unwrap().screen().alternate_screen(), "the terminal is restored");
+        // The terminal is restored, once its last bytes have arrived.
+        until("the first screen again", || !terminal.screen.lock().unwrap().screen().alternate_screen());
         drop(connections);
     }
 }
