@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use litelab_observe::live::Moment;
+use litelab_record::recording::DatabaseView;
 
 use crate::event::{EventFacts, Kind};
 use crate::thresholds as limit;
-use litelab_record::recording::DatabaseView;
 
 /// A condition that is true at a look.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ impl Tally {
         self.names.extend(name.filter(|_| self.names.len() < NAMES));
     }
 
-    /// What has gathered, if it is time to tell it.
+    /// What was gathered, if the last event is long enough ago.
     fn due(&mut self, now: Instant) -> Option<(u64, String)> {
         if self.count == 0 || self.told.is_some_and(|told| now - told < limit::TALLY) {
             return None;

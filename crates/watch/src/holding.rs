@@ -26,8 +26,7 @@ pub(crate) struct Held {
 pub(crate) struct Holdings {
     held: Vec<Held>,
     last: Option<Instant>,
-    /// What a commit changes, at the last look.
-    counter: Option<u32>,
+    counter: Option<Counter>,
     steady: bool,
     index: Option<WalIndex>,
 }
@@ -39,7 +38,7 @@ impl Holdings {
 
     /// Takes over the locks of a look.
     pub(crate) fn update(&mut self, moment: &Moment) {
-        let counter = counter(moment);
+        let counter = Counter::of(moment);
         let salts = |index: Option<WalIndex>| index.map(|index| index.salts);
         // A transaction that writes commits once while it holds its lock. So a lock that is held before and after a
         // commit belongs to two transactions.
@@ -82,10 +81,30 @@ impl Holdings {
     }
 }
 
-/// What every commit changes: the counter of the wal-index, or that of the file in rollback mode.
-pub(crate) fn counter(moment: &Moment) -> Option<u32> {
-    let file = || moment.header.map(|header| header.change_counter);
-    moment.index.map(|index| index.change_counter).or_else(file)
+/// What every commit changes, and where it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counter {
+    /// In the wal-index.
+    Index(u32),
+    /// In the header of the file, in rollback mode.
+    File(u32),
+}
+
+impl Counter {
+    pub(crate) fn of(moment: &Moment) -> Option<Self> {
+        let file = || moment.header.map(|header| Self::File(header.change_counter));
+        moment.index.map(|index| Self::Index(index.change_counter)).or_else(file)
+    }
+
+    /// Commits since an earlier value; `None` if that was counted elsewhere.
+    pub(crate) fn since(self, before: Self) -> Option<u32> {
+        match (before, self) {
+            (Self::Index(before), Self::Index(now)) | (Self::File(before), Self::File(now)) => {
+                Some(now.wrapping_sub(before))
+            }
+            _ => None,
+        }
+    }
 }
 
 fn mark(lock: Lock, index: Option<&WalIndex>) -> Option<u32> {

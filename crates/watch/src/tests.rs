@@ -431,3 +431,15 @@ fn a_writer_in_rollback_mode_that_waits_for_readers() {
     script.looks(200);
     assert!(script.kinds().contains(&("pending-writer", Phase::End)), "{:?}", script.kinds());
 }
+
+#[test]
+fn counters_of_log_and_file_are_not_compared() {
+    let mut script = Script::new();
+    script.moment.index = None;
+    script.look(0);
+    let mut other = Script::new();
+    script.moment.index = Some(*other.index());
+    script.look(100);
+    script.commit(1);
+    assert_eq!(script.look(100).databases[0].totals.commits, 1);
+}

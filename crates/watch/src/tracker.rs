@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use litelab_observe::live::Moment;
 use litelab_observe::{Lock, WalIndex};
-
-use crate::holding::{Held, Holdings, counter, pinned};
 use litelab_record::recording::{DatabaseView, LockView, Rates, ReaderView, Totals};
+
+use crate::holding::{Counter, Held, Holdings, pinned};
 
 /// Window of the rates.
 const WINDOW: Duration = Duration::from_secs(2);
@@ -25,7 +25,7 @@ pub(crate) struct Tracker {
     path: String,
     pub(crate) holdings: Holdings,
     totals: Totals,
-    last: Option<(Instant, Option<u32>, Option<WalIndex>)>,
+    last: Option<(Instant, Option<Counter>, Option<WalIndex>)>,
     /// Totals at earlier looks.
     window: VecDeque<(Instant, Totals)>,
     /// Free space, about once a second.
@@ -112,7 +112,7 @@ impl Tracker {
 
     fn count(&mut self, moment: &Moment) {
         let now = moment.at;
-        let counter = counter(moment);
+        let counter = Counter::of(moment);
         let writing = |lock| matches!(lock, Lock::Write | Lock::Reserved | Lock::Exclusive);
         let locked = moment.holds.iter().any(|hold| writing(hold.lock) && !hold.waits);
         self.totals.looks += 1;
@@ -121,8 +121,8 @@ impl Tracker {
             let seconds = (now - at).as_secs_f64();
             self.totals.write_locked_seconds += if locked { seconds } else { 0.0 };
             if let (Some(before), Some(after)) = (before, counter) {
-                let moved = after.wrapping_sub(before);
-                self.totals.commits += if moved < JUMP { u64::from(moved) } else { 0 };
+                let commits = after.since(before).filter(|commits| *commits < JUMP);
+                self.totals.commits += u64::from(commits.unwrap_or(0));
             }
             if let (Some(before), Some(after)) = (index, moment.index) {
                 self.frames(&before, &after, now);

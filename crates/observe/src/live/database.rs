@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use super::entry::LockEntry;
 use super::moment::{Hold, Moment};
@@ -26,7 +26,8 @@ pub(super) struct Database {
     named: PathBuf,
     paths: [PathBuf; 4],
     identities: [Option<Identity>; 4],
-    former: Vec<(Identity, &'static str)>,
+    born: [Option<SystemTime>; 4],
+    former: Vec<(Identity, Option<SystemTime>, &'static str)>,
     sizes: FileSizes,
     /// Device of the superblock, as `/proc/locks` has it.
     device: Option<(u32, u32)>,
@@ -40,6 +41,7 @@ impl Database {
             paths: FILES.map(|suffix| sidecar(&named, suffix)),
             named,
             identities: [None; 4],
+            born: [None; 4],
             former: Vec::new(),
             sizes: FileSizes::default(),
             device: None,
@@ -61,31 +63,35 @@ impl Database {
         let found = self.paths.each_ref().map(|path| std::fs::metadata(path).ok());
         let [database, wal, shm, journal] = found.each_ref().map(|found| found.as_ref().map(std::fs::Metadata::len));
         self.sizes = FileSizes { database, wal, shm, journal };
+        let born = found.each_ref().map(|found| found.as_ref().and_then(|found| found.created().ok()));
         let now = found.map(|found| found.map(|found| (found.dev(), found.ino())));
         // A rollback journal comes and goes with every transaction.
         let changed = now[..3] != self.identities[..3];
         if changed {
-            for ((before, after), suffix) in self.identities.iter().zip(now).zip(FILES) {
+            for (((before, born), after), suffix) in self.identities.iter().zip(self.born).zip(now).zip(FILES) {
                 if let Some(before) = before.filter(|before| Some(*before) != after) {
-                    self.former.push((before, suffix));
+                    self.former.push((before, born, suffix));
                 }
             }
-            self.former.retain(|(former, _)| !now.contains(&Some(*former)));
+            self.former.retain(|(former, ..)| !now.contains(&Some(*former)));
             let many = self.former.len().saturating_sub(FORMER);
             self.former.drain(..many);
             let folder = self.paths[0].parent().unwrap_or(Path::new("/"));
             self.device = device_of(&self.paths[0]);
             self.filesystem = Filesystem::look(folder).and_then(|filesystem| filesystem.kind);
         }
-        self.identities = now;
+        (self.identities, self.born) = (now, born);
         changed
     }
 
     /// Its files, of now and before.
     pub(super) fn known(&self, database: usize) -> Vec<Known> {
-        let now = self.identities.iter().zip(FILES).filter_map(|(identity, suffix)| Some(((*identity)?, suffix, true)));
-        let former = self.former.iter().map(|(identity, suffix)| (*identity, *suffix, false));
-        now.chain(former).map(|(identity, suffix, current)| Known { identity, database, suffix, current }).collect()
+        let now = self.identities.iter().zip(self.born).zip(FILES);
+        let now = now.filter_map(|((identity, born), suffix)| Some(((*identity)?, born, suffix, true)));
+        let former = self.former.iter().map(|(identity, born, suffix)| (*identity, *born, *suffix, false));
+        now.chain(former)
+            .map(|(identity, born, suffix, current)| Known { identity, database, suffix, current, born })
+            .collect()
     }
 
     /// Suffix of the file that an entry of `/proc/locks` is about.

@@ -15,6 +15,7 @@
 
 mod database;
 pub(crate) mod entry;
+mod images;
 mod moment;
 mod process;
 mod program;
@@ -26,10 +27,9 @@ mod tests;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::holders::Images;
-
 use database::Database;
 use entry::LockEntry;
+use images::Examiner;
 pub use moment::{Hold, Look, Moment, Opener, Seen};
 use process::{Known, Process};
 pub use program::Program;
@@ -51,7 +51,7 @@ const SLOW: Duration = Duration::from_secs(1);
 pub struct Observer {
     databases: Vec<Database>,
     processes: Vec<Process>,
-    images: Images,
+    examiner: Examiner,
     table: Table,
     searched: Option<(Instant, Duration)>,
     search_again: bool,
@@ -67,7 +67,7 @@ impl Observer {
         Self {
             databases: databases.into_iter().map(Database::new).collect(),
             processes: Vec::new(),
-            images: Images::default(),
+            examiner: Examiner::new(),
             table: Table::new(locks_every),
             searched: None,
             search_again: true,
@@ -98,6 +98,12 @@ impl Observer {
                 self.examine(pid, (number, suffix), &known);
             }
         }
+        for ((pid, started), contents) in self.examiner.found() {
+            let mut same = self.processes.iter_mut();
+            if let Some(process) = same.find(|process| (process.pid, process.started) == (pid, started)) {
+                process.program.add(contents);
+            }
+        }
         let mut moments = Vec::new();
         for number in 0..self.databases.len() {
             moments.push(self.moment(number, &entries, &known));
@@ -121,9 +127,13 @@ impl Observer {
         }
     }
 
-    /// The files of all databases by identity, also those that were replaced and may still be open.
+    /// The files of all databases by identity, first those that the paths lead to, then those that were replaced and may
+    /// still be open.
     fn known(&self) -> Vec<Known> {
-        self.databases.iter().enumerate().flat_map(|(number, database)| database.known(number)).collect()
+        let all = self.databases.iter().enumerate().flat_map(|(number, database)| database.known(number));
+        let (mut current, former): (Vec<Known>, Vec<Known>) = all.partition(|known| known.current);
+        current.extend(former);
+        current
     }
 
     /// Lists the descriptors of all known processes again.
@@ -141,13 +151,18 @@ impl Observer {
             }
             None if pid == std::process::id() => {}
             None => {
-                let found = Process::of(pid, known, &mut self.images);
-                if let Some(process) = found.unwrap_or_else(|_| Some(Process::unreadable(pid, &mut self.images))) {
-                    self.processes.push(process);
-                    self.processes.sort_by_key(|process| process.pid);
+                let found = Process::of(pid, known);
+                if let Some(process) = found.unwrap_or_else(|_| Some(Process::unreadable(pid))) {
+                    self.add(process);
                 }
             }
         }
+    }
+
+    fn add(&mut self, process: Process) {
+        self.examiner.ask((process.pid, process.started), process.directory.clone());
+        self.processes.push(process);
+        self.processes.sort_by_key(|process| process.pid);
     }
 
     /// Searches through all processes, if that is due.
@@ -167,13 +182,13 @@ impl Observer {
                 if pid == std::process::id() || self.processes.iter().any(|process| process.pid == pid) {
                     continue;
                 }
-                match Process::of(pid, known, &mut self.images) {
-                    Ok(process) => self.processes.extend(process),
+                match Process::of(pid, known) {
+                    Ok(Some(process)) => self.add(process),
+                    Ok(None) => {}
                     // It may have the files open. If it holds a lock, `/proc/locks` names it.
                     Err(_) => self.complete = false,
                 }
             }
-            self.processes.sort_by_key(|process| process.pid);
         }
         self.searched = Some((now, now.elapsed()));
     }

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use super::entry::LockEntry;
 use super::program::Program;
-use crate::holders::{Identity, Images, identity};
+use crate::holders::{Identity, identity};
 use crate::{ProcessProbe, ProcessUsage, proc_file};
 
 /// A file of a watched database, as a process may have it open.
@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub(super) suffix: &'static str,
     /// Whether the path leads to this file: false for one that was replaced, unlinked or moved.
     pub(super) current: bool,
+    /// Time of its creation. File systems use inode numbers again, so that of a file that is gone may be another's.
+    pub(super) born: Option<SystemTime>,
 }
 
 /// A descriptor of a file of a watched database.
@@ -38,7 +40,7 @@ pub(super) struct Open {
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) pid: u32,
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) program: Program,
     /// Start in clock ticks after boot, which distinguishes it from a later process with the same id.
     pub(super) started: Option<u64>,
@@ -54,23 +56,23 @@ impl Process {
     ///
     /// # Errors
     /// If its descriptors may not be listed.
-    pub(super) fn of(pid: u32, known: &[Known], images: &mut Images) -> io::Result<Option<Self>> {
+    pub(super) fn of(pid: u32, known: &[Known]) -> io::Result<Option<Self>> {
         match descriptors(&directory(pid), known) {
             Ok(open) if open.is_empty() => Ok(None),
-            Ok(open) => Ok(Some(Self::new(pid, open, true, images))),
+            Ok(open) => Ok(Some(Self::new(pid, open, true))),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
             Err(_) => Ok(None),
         }
     }
 
     /// A process whose descriptors may not be listed, though it holds a lock.
-    pub(super) fn unreadable(pid: u32, images: &mut Images) -> Self {
-        Self::new(pid, Vec::new(), false, images)
+    pub(super) fn unreadable(pid: u32) -> Self {
+        Self::new(pid, Vec::new(), false)
     }
 
-    fn new(pid: u32, open: Vec<Open>, readable: bool, images: &mut Images) -> Self {
+    fn new(pid: u32, open: Vec<Open>, readable: bool) -> Self {
         let directory = directory(pid);
-        let program = Program::of(&directory, images);
+        let program = Program::of(&directory);
         let started = started(&directory);
         let usage = ProcessProbe::new(pid);
         let mut process = Process { pid, directory, program, started, open, readable, usage, used: None };
@@ -133,7 +135,11 @@ fn descriptors(directory: &Path, known: &[Known]) -> io::Result<Vec<Open>> {
             continue;
         }
         let Some(identity) = identity(&entry.path()) else { continue };
-        let Some(known) = known.iter().find(|known| known.identity == identity) else { continue };
+        let same = |known: &&Known| {
+            let born = || std::fs::metadata(entry.path()).ok().and_then(|metadata| metadata.created().ok());
+            known.identity == identity && (known.current || known.born == born())
+        };
+        let Some(known) = known.iter().find(same) else { continue };
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let text = target.to_string_lossy();
         let deleted = text.ends_with(" (deleted)");

@@ -16,7 +16,7 @@ pub struct Program {
     pub command: String,
     /// `python`, `node`, `go`, `rust` and others, by the name or content of the program; `None` if it is not known.
     pub language: Option<String>,
-    /// Copies of SQLite in the program and its libraries; empty without permission to read its memory map.
+    /// Copies of SQLite in the program and its libraries; empty until they were read, and without permission for that.
     pub sqlite: Vec<SqliteSource>,
     /// Whether the process is in another mount namespace, as in another container.
     pub other_namespace: bool,
@@ -35,9 +35,25 @@ const INTERPRETERS: [(&str, &str); 9] = [
     ("java", "java"),
 ];
 
-impl Program {
-    /// Examines the process in a directory of `/proc`.
+/// What the files of a process contain.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) sqlite: Vec<SqliteSource>,
+    pub(super) language: Option<&'static str>,
+}
+
+impl Contents {
+    /// Reads the program and the libraries of the process in a directory of `/proc`.
     pub(super) fn of(directory: &Path, images: &mut Images) -> Self {
+        let sqlite = images.of(directory);
+        let program = std::fs::read_link(directory.join("exe")).ok();
+        Self { sqlite, language: program.and_then(|program| images.language(&program)) }
+    }
+}
+
+impl Program {
+    /// Examines the process in a directory of `/proc`, without the files that it has loaded.
+    pub(super) fn of(directory: &Path) -> Self {
         let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
         let command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_owned();
         let namespace = |directory: &Path| std::fs::read_link(directory.join("ns/mnt")).ok();
@@ -48,13 +64,18 @@ impl Program {
         let interpreter = named.and_then(|name| {
             INTERPRETERS.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, language)| (*language).to_owned())
         });
-        let sqlite = images.of(directory);
         Program {
             name: proc_file(directory.join("comm")).unwrap_or_default().trim().to_owned(),
             command,
-            language: interpreter.or_else(|| images.language(&executable?).map(str::to_owned)),
-            sqlite,
+            language: interpreter,
+            sqlite: Vec::new(),
             other_namespace: theirs.is_some() && theirs != namespace(Path::new("/proc/self")),
         }
+    }
+
+    /// Adds what its files contain.
+    pub(super) fn add(&mut self, contents: Contents) {
+        self.sqlite = contents.sqlite;
+        self.language = self.language.take().or_else(|| contents.language.map(str::to_owned));
     }
 }

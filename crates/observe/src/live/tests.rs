@@ -54,7 +54,9 @@ fn writer_reader_and_backlog_at_once() {
     assert_eq!((i64::from(index.frames), i64::from(index.backfilled)), (log, backfilled));
     assert_eq!(i64::from(index.backlog()), log - backfilled);
     assert_eq!(look.processes.len(), 1);
-    assert!(look.processes[0].readable && look.processes[0].program.language.as_deref() == Some("rust"));
+    assert!(look.processes[0].readable);
+    let look = until(&mut observer, |look| !look.processes[0].program.sqlite.is_empty());
+    assert_eq!(look.processes[0].program.language.as_deref(), Some("rust"));
     assert_eq!(look.databases[0].openers[0].descriptors, 2);
 }
 
@@ -153,6 +155,22 @@ fn replaced_moved_and_deleted_files() {
     std::fs::remove_file(&moved).unwrap();
     let look = until(&mut observer, |look| look.databases[0].openers[0].deleted.len() == 2);
     assert_eq!(look.databases[0].openers[0].deleted, ["", "-wal"]);
+}
+
+#[test]
+fn a_file_that_takes_the_name_of_another_database_belongs_to_that() {
+    let mut sqlite = Sqlite::spawn();
+    sqlite.wal_database(4096);
+    let other = sidecar(sqlite.path(), ".other");
+    let mut observer = Observer::new(vec![sqlite.path().to_owned(), other.clone()], Duration::from_millis(20));
+    observer.look();
+    for suffix in ["", "-wal", "-shm"] {
+        std::fs::rename(sidecar(sqlite.path(), suffix), sidecar(&other, suffix)).unwrap();
+    }
+    let look = observer.look();
+    let pids = |at: usize| look.databases[at].openers.iter().map(|opener| opener.pid).collect::<Vec<_>>();
+    assert_eq!((pids(0), pids(1)), (vec![], vec![sqlite.pid()]));
+    assert_eq!(look.databases[1].openers[0].moved, None);
 }
 
 #[test]
