@@ -14,7 +14,7 @@ JOBS ?= 6
 
 .PHONY: build run test test-all lint check-format fmt bench clean stages
 .PHONY: stage-packages stage-core stage-cargo-runners stage-language-runners stage-format stage-tests stage-unit stage-conformance \
-    stage-rust-runners stage-other-runners stage-docs stage-action stage-page stage-install stage-rare
+    stage-rust-runners stage-other-runners stage-docs stage-action stage-watch stage-page stage-install stage-rare
 
 # The command with its built-in runner; needs no other toolchain and is compiled without servers.
 run:
@@ -39,8 +39,8 @@ test-all:
 	-$(MAKE) --no-print-directory --keep-going --jobs $(JOBS) stages stage-rare
 	scripts/summary
 
-stages: stage-format stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-page \
-    stage-install
+stages: stage-format stage-unit stage-conformance stage-rust-runners stage-other-runners stage-docs stage-action stage-watch \
+    stage-page stage-install
 
 # Packages that apt can install: the servers that litelab compares with, Chromium, perf.
 stage-packages:
@@ -80,6 +80,9 @@ stage-docs: stage-cargo-runners stage-language-runners stage-packages
 
 stage-action: stage-core
 	@scripts/stage action scripts/test-action
+
+stage-watch: stage-core
+	@scripts/stage watch scripts/test-watch
 
 stage-page: stage-core stage-packages
 	@scripts/stage page scripts/test-page

@@ -1,12 +1,13 @@
 //! Measures litelab's own speed against yardsticks, in pairs.
 //!
-//! `cargo run --release -p litelab-bench` runs all benches; `… -- bulk`, `… -- runner` or `… -- pgbench` runs one. Each
+//! `cargo run --release -p litelab-bench` runs all benches; `… -- bulk`, `… -- runner`, `… -- pgbench` or `… -- watch` runs one. Each
 //! ratio is printed with its interval. Exit codes: 0 all targets met, 3 a target missed, 1 the bench itself failed.
 
 mod bulk;
 mod pairs;
 mod pgbench;
 mod runner;
+mod watch;
 mod yardstick;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ enum Bench {
     Runner(runner::Options),
     /// Compare the Go runner on PostgreSQL with pgbench on the same scripts.
     Pgbench(pgbench::Options),
+    /// Compare a busy database with and without `litelab watch` beside it.
+    Watch(watch::Options),
     /// One side of a pair; the bench starts itself with this command once per trial.
     #[command(hide = true)]
     Side {
@@ -61,7 +64,8 @@ fn runners(home: &Path) -> anyhow::Result<Runners> {
 fn all() -> anyhow::Result<bool> {
     let bulk = bulk::run(&bulk::Options::parse_from(["bulk"]))?;
     let loops = runner::run(&runner::Options::parse_from(["runner"]))?;
-    Ok(pgbench::run(&pgbench::Options::parse_from(["pgbench"]))? && loops && bulk)
+    let watch = watch::run(&watch::Options::parse_from(["watch"]))?;
+    Ok(pgbench::run(&pgbench::Options::parse_from(["pgbench"]))? && watch && loops && bulk)
 }
 
 fn main() -> ExitCode {
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Some(Bench::Bulk(options)) => bulk::run(&options),
         Some(Bench::Runner(options)) => runner::run(&options),
         Some(Bench::Pgbench(options)) => pgbench::run(&options),
+        Some(Bench::Watch(options)) => watch::run(&options),
         Some(Bench::Side { side }) => bulk::side(&side).map(|()| true),
         None => all(),
     };

@@ -44,7 +44,8 @@ pub fn look(path: &Path, fsync: bool) -> Host {
 }
 
 /// Class of a file system by its kernel name.
-fn class(name: &str) -> &'static str {
+#[must_use]
+pub fn class(name: &str) -> &'static str {
     match name {
         "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "afs" | "ceph" | "glusterfs" | "lustre" | "beegfs" | "gfs2"
         | "ocfs2" | "fuse.sshfs" | "fuse.glusterfs" | "fuse.ceph" | "fuse.s3fs" | "fuse.rclone" | "fuse.gcsfuse"

@@ -126,7 +126,7 @@ pub(crate) fn context(facts: &Facts, about: Subject, item: Value) -> Value {
         Subject::Process => "process",
         Subject::Key => "key",
         Subject::Statement => "statement",
-        Subject::File | Subject::Host | Subject::Schema | Subject::App => "item",
+        Subject::File | Subject::Host | Subject::Schema | Subject::App | Subject::Event => "item",
     };
     let item = Value::from_iter([(name, item)]);
     let shared = context! {
@@ -150,6 +150,7 @@ fn subjects(about: Subject, facts: &Facts) -> Vec<(String, Value, Option<usize>)
         Subject::File | Subject::Schema => one(&facts.file.name),
         Subject::Host => one("host"),
         Subject::App => app.map_or_else(Vec::new, |app| one(&app.driver)),
+        Subject::Event => Vec::new(),
         Subject::Table => each(&facts.schema.tables, |table| format!("table {}", table.name)),
         Subject::Index => each(&facts.schema.indexes, |index| format!("index {}", index.name)),
         Subject::ForeignKey => each(&facts.schema.foreign_keys, |key| format!("table {}", key.table)),

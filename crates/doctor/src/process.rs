@@ -23,8 +23,9 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
     let index = WalIndex::read(&sidecar(path, "-shm")).ok().flatten();
     let processes = holders.processes.into_iter().map(|holder| {
         let marks = holder.locks.iter().filter_map(|lock| match lock {
-            // Slot 0 reads the database file only, and holds up no checkpoint of frames.
-            Lock::Read(slot @ 1..) => index?.read_marks.get(usize::from(*slot)).copied().flatten(),
+            // Slot 0 reads the database file alone, and no checkpoint may write to it meanwhile.
+            Lock::Read(0) => index.filter(|index| index.backlog() > 0).map(|_| 0),
+            Lock::Read(slot) => index?.read_marks.get(usize::from(*slot)).copied().flatten(),
             _ => None,
         });
         let snapshot = marks.min();
@@ -80,8 +81,9 @@ pub fn version(source_id: &str) -> Option<String> {
     VERSIONS.iter().find(|(start, _)| source_id.starts_with(start.as_str())).map(|(_, version)| version.clone())
 }
 
-/// Known programs that keep a database open beside the application.
-fn companion(name: &str, command: &str) -> Option<&'static str> {
+/// Known programs that keep a database open beside the application: `litestream`, `sqlite3` and others.
+#[must_use]
+pub fn companion(name: &str, command: &str) -> Option<&'static str> {
     let program = command.split(' ').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
     ["litestream", "sqlite3_rsync", "litefs", "restic", "borg"]
         .into_iter()

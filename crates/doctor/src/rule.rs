@@ -32,6 +32,8 @@ pub enum Subject {
     Key,
     /// Each statement, as `statement`.
     Statement,
+    /// An event of `litelab watch`, with `process` and `database`: rules of `watch.toml`.
+    Event,
 }
 
 /// Severity of a finding.
@@ -97,28 +99,41 @@ pub struct RuleError {
     pub what: String,
 }
 
-/// All rules, sorted by id.
+/// Rules of events.
+const EVENTS: &str = "watch.toml";
+
+/// All rules about facts, sorted by id; without those of events.
 ///
 /// # Errors
 /// If a built-in file is invalid.
 pub fn all() -> Result<Vec<Rule>, RuleError> {
+    let mut rules = Vec::new();
+    for file in RULES.files() {
+        let name = file.path().display().to_string();
+        if !["healthy.toml", "keys.toml", EVENTS].contains(&name.as_str()) {
+            rules.extend(parse(name, file.contents_utf8().unwrap_or_default())?);
+        }
+    }
+    rules.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(rules)
+}
+
+/// Rules of the events of `litelab watch`, in the order of their file: the first that applies explains an event.
+///
+/// # Errors
+/// If the built-in file is invalid.
+pub fn events() -> Result<Vec<Rule>, RuleError> {
+    parse(EVENTS.to_owned(), file(EVENTS))
+}
+
+fn parse(file: String, text: &str) -> Result<Vec<Rule>, RuleError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Rules {
         rule: Vec<Rule>,
     }
-    let mut rules = Vec::new();
-    for file in RULES.files() {
-        let name = file.path().display().to_string();
-        if ["healthy.toml", "keys.toml"].contains(&name.as_str()) {
-            continue;
-        }
-        let text = file.contents_utf8().unwrap_or_default();
-        let parsed: Rules = toml::from_str(text).map_err(|error| RuleError { file: name, what: error.to_string() })?;
-        rules.extend(parsed.rule);
-    }
-    rules.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(rules)
+    let parsed: Rules = toml::from_str(text).map_err(|error| RuleError { file, what: error.to_string() })?;
+    Ok(parsed.rule)
 }
 
 /// Text of a built-in file beside the rules: `healthy.toml`, `keys.toml`.

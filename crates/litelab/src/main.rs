@@ -41,6 +41,7 @@ Examples:
   litelab report                          the same as an HTML page with pictures
   litelab generate sqlite3perf bench.db --rows 10M   a workload's data, without a run
   litelab doctor app.db                   what is in effect, what is wrong, how to fix it
+  litelab watch app.db                    who holds the lock, who pins the log, now
   litelab pragma app.db                   the settings a database has in effect
 
 Exit codes:
@@ -77,6 +78,8 @@ enum Command {
     Runners(cmd::runners::Args),
     /// Examine a database, its host, its processes and an application's connections
     Doctor(Box<cmd::doctor::Args>),
+    /// Watch databases in use: who holds the lock, who pins the log, whether checkpoints keep up
+    Watch(cmd::watch::Args),
     /// Show what each driver does as it comes: timeouts, durability, transactions
     Defaults(cmd::defaults::Args),
     /// Show the PRAGMA values in effect for a database
@@ -125,6 +128,7 @@ fn main() -> std::process::ExitCode {
         Command::Profiles(args) => cmd::library::run(Kind::Profile, args),
         Command::Runners(args) => cmd::runners::run(args),
         Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Watch(args) => cmd::watch::run(&args),
         Command::Defaults(args) => cmd::defaults::run(&args),
         Command::Pragma(args) => cmd::pragma::run(&args),
         Command::Calibrate(args) => cmd::calibrate::run(&args),

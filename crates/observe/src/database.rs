@@ -1,10 +1,13 @@
 //! Changes of one database over time, derived from successive reads of its files.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::files::{FileSizes, sidecar};
+use super::live::query::{Owner, owners};
+use super::lock::Lock;
 use super::shm::WalIndex;
 use super::wal::{WalFile, WalHeader};
 
@@ -49,6 +52,15 @@ pub struct DatabaseTotals {
     pub frames_backfilled: u64,
 }
 
+/// A process that holds a lock that others wait for: it writes, checkpoints, or reads a snapshot that is behind the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LockOwner {
+    /// The lock.
+    pub lock: Lock,
+    /// Process id.
+    pub pid: u32,
+}
+
 /// Observer of one database.
 #[derive(Debug)]
 pub struct DatabaseProbe {
@@ -56,6 +68,7 @@ pub struct DatabaseProbe {
     log: PathBuf,
     index: PathBuf,
     state: DatabaseState,
+    owners: Vec<LockOwner>,
     totals: DatabaseTotals,
     salts: Option<[u32; 2]>,
     backfill: Option<WalIndex>,
@@ -70,6 +83,7 @@ impl DatabaseProbe {
             index: sidecar(&database, "-shm"),
             database,
             state: DatabaseState::default(),
+            owners: Vec::new(),
             totals: DatabaseTotals { wal_restarts: 0, wal_restarts_exact: true, frames_backfilled: 0 },
             salts: None,
             backfill: None,
@@ -80,9 +94,24 @@ impl DatabaseProbe {
     pub fn read(&mut self) -> DatabaseState {
         let files = FileSizes::of(&self.database);
         let wal = if files.wal > Some(0) { WalFile::read(&self.log).ok().flatten() } else { None };
-        let index = if files.shm > Some(0) { WalIndex::read(&self.index).ok().flatten() } else { None };
+        let open =
+            |size: Option<u64>, path: &PathBuf| size.filter(|size| *size > 0).and_then(|_| File::open(path).ok());
+        let shm = open(files.shm, &self.index);
+        let index = shm.as_ref().and_then(|shm| WalIndex::of(shm, &mut 0));
+        // /proc/locks would name all owners, but each read of it slows the locks of the whole system.
+        let found = match &shm {
+            Some(shm) => owners(shm, "-shm"),
+            None => open(files.database, &self.database).map_or_else(Vec::new, |file| owners(&file, "")),
+        };
+        self.owners = found.into_iter().filter_map(|(lock, owner)| counts(lock, owner, index)).collect();
         self.note(DatabaseState { files, wal: wal.and_then(|wal| wal.header), index });
         self.state
+    }
+
+    /// Owners of locks at the last read, one of each lock.
+    #[must_use]
+    pub fn owners(&self) -> &[LockOwner] {
+        &self.owners
     }
 
     /// State of the last read.
@@ -117,6 +146,18 @@ impl DatabaseProbe {
             self.backfill = Some(index);
         }
     }
+}
+
+/// The owner of a lock that others wait for. A read mark counts if commits came after it.
+fn counts(lock: Lock, owner: Owner, index: Option<WalIndex>) -> Option<LockOwner> {
+    let Owner::Process(pid) = owner else { return None };
+    let counts = match lock {
+        Lock::Shared => false,
+        Lock::Read(0) => index?.backlog() > 0,
+        Lock::Read(slot) => index?.read_marks.get(usize::from(slot)).copied().flatten()? < index?.frames,
+        _ => true,
+    };
+    counts.then_some(LockOwner { lock, pid })
 }
 
 /// Frames backfilled between two states of a wal-index. The log restarts only after all of it has been copied, so the

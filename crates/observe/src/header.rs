@@ -129,6 +129,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::testkit::cases())]
         #[test]
         fn garbage_behind_the_magic_never_panics(tail in proptest::collection::vec(any::<u8>(), 0..120)) {
             let bytes = [&b"SQLite format 3\0"[..], &tail].concat();

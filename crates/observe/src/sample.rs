@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::database::LockOwner;
 use super::process::ProcessUsage;
 
 /// State of all observed databases and processes at one moment. After thinning, a sample represents several moments:
@@ -36,6 +37,9 @@ pub struct Sample {
     pub wal_restarts: u64,
     /// Whether `wal_restarts` is exact rather than a lower bound.
     pub wal_restarts_exact: bool,
+    /// Owners of locks that others wait for, at the last moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<LockOwner>,
 }
 
 impl Sample {
@@ -63,6 +67,7 @@ impl Sample {
             frames_backfilled: later.frames_backfilled,
             wal_restarts: later.wal_restarts,
             wal_restarts_exact: later.wal_restarts_exact,
+            owners: later.owners.clone(),
         }
     }
 }

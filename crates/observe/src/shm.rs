@@ -1,7 +1,8 @@
 //! The wal-index: the first 136 bytes of a `-shm` file (<https://sqlite.org/walformat.html#the_wal_index_header>).
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ const CHECKPOINT_INFO: usize = 2 * COPY;
 const UNUSED: u32 = u32::MAX;
 /// Number of attempts to read: a writer leaves the header inconsistent for some tens of nanoseconds, so a second read
 /// nearly always succeeds.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: u32 = 8;
 
 /// State of the log as shared by the connections of a WAL database, at one moment.
 ///
@@ -127,19 +128,25 @@ impl WalIndex {
     /// Any I/O error except "not found". On Windows this includes a lock violation, because byte-range locks are
     /// mandatory there and lie inside the header.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
+        Ok(absent_is_none(File::open(path))?.and_then(|file| Self::of(&file, &mut 0)))
+    }
+
+    /// Reads the wal-index of an open `-shm` file, and adds the number of reads during a write to `torn`. `None` if there
+    /// is no readable header in it yet.
+    pub(crate) fn of(file: &File, torn: &mut u32) -> Option<Self> {
         for _ in 0..ATTEMPTS {
-            let Some(file) = absent_is_none(File::open(path))? else {
-                return Ok(None);
-            };
-            let mut start = Vec::with_capacity(Self::BYTES);
-            file.take(Self::BYTES as u64).read_to_end(&mut start)?;
+            let mut start = [0; Self::BYTES];
+            file.read_exact_at(&mut start, 0).ok()?;
             match Self::parse(&start) {
-                Ok(index) => return Ok(Some(index)),
-                Err(WalIndexError::Torn | WalIndexError::Checksum) => std::thread::yield_now(),
-                Err(_) => return Ok(None),
+                Ok(index) => return Some(index),
+                Err(WalIndexError::Torn | WalIndexError::Checksum) => {
+                    *torn += 1;
+                    std::thread::yield_now();
+                }
+                Err(_) => return None,
             }
         }
-        Ok(None)
+        None
     }
 
     /// Number of frames that no checkpoint has copied into the database yet.
@@ -250,6 +257,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::testkit::cases())]
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(WalIndex::parse(&bytes).is_err());

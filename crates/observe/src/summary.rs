@@ -1,9 +1,12 @@
 //! Summary of a trial's time series.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+use super::database::LockOwner;
+use super::lock::Lock;
 use super::process::ProcessUsage;
 use super::sample::Sample;
 
@@ -58,6 +61,37 @@ pub struct Summary {
     pub late_samples: u64,
     /// Number of due times without a sample.
     pub missed_samples: u64,
+    /// Locks that others wait for, by process; in run files of older versions empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockShare>,
+}
+
+/// A process and the share of samples in which it held a lock. All read marks that are behind the log count as
+/// `read 1`, and those of the database file alone as `read 0`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LockShare {
+    /// Lock and process.
+    #[serde(flatten)]
+    pub owner: LockOwner,
+    /// Share of samples, 0 to 1.
+    pub share: f64,
+}
+
+/// Shares of samples by lock and process.
+fn shares(samples: &[Sample]) -> Vec<LockShare> {
+    let mut counts: BTreeMap<LockOwner, u64> = BTreeMap::new();
+    for sample in samples {
+        let one = |owner: &LockOwner| match owner.lock {
+            Lock::Read(1..) => LockOwner { lock: Lock::Read(1), ..*owner },
+            _ => *owner,
+        };
+        let mut owners: Vec<LockOwner> = sample.owners.iter().map(one).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        owners.into_iter().for_each(|owner| *counts.entry(owner).or_default() += 1);
+    }
+    let share = |count: u64| count as f64 / samples.len() as f64;
+    counts.into_iter().map(|(owner, count)| LockShare { owner, share: share(count) }).collect()
 }
 
 impl Summary {
@@ -112,6 +146,7 @@ impl Summary {
             samples: samples.iter().map(|sample| u64::from(sample.moments)).sum(),
             late_samples: samples.iter().map(|sample| u64::from(sample.late_moments)).sum(),
             missed_samples: samples.iter().map(|sample| sample.missed).sum(),
+            locks: shares(samples),
         }
     }
 }

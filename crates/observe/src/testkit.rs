@@ -5,6 +5,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use proptest::sample::Index;
+
+/// Number of cases of a test with hostile input: 256, or the value of LITELAB_FUZZ_CASES.
+pub(crate) fn cases() -> proptest::prelude::ProptestConfig {
+    let cases = std::env::var("LITELAB_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256);
+    proptest::prelude::ProptestConfig { cases, failure_persistence: None, ..Default::default() }
+}
+
 const DATABASE: &str = "LITELAB_TEST_SQLITE_CHILD";
 
 /// A child with two connections to one database, driven by one line per request.
@@ -12,13 +20,21 @@ pub(crate) struct Sqlite {
     child: Child,
     replies: BufReader<ChildStderr>,
     path: PathBuf,
-    _dir: tempfile::TempDir,
+    _dir: Option<tempfile::TempDir>,
 }
 
 impl Sqlite {
     pub(crate) fn spawn() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("trial.db");
+        Self::start(dir.path().join("trial.db"), Some(dir))
+    }
+
+    /// Another process on the same database.
+    pub(crate) fn spawn_on(path: &Path) -> Self {
+        Self::start(path.to_owned(), None)
+    }
+
+    fn start(path: PathBuf, dir: Option<tempfile::TempDir>) -> Self {
         let mut child = this_test("testkit::sqlite_child")
             .env(DATABASE, &path)
             .stdin(Stdio::piped())
@@ -137,4 +153,15 @@ fn first_row(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<V
             })
         })
         .collect()
+}
+
+/// A text with some characters replaced, cut at some place.
+pub(crate) fn changed_text(text: &str, edits: &[(Index, char)], cut: Index) -> String {
+    let mut characters: Vec<char> = text.chars().collect();
+    for (at, character) in edits {
+        let at = at.index(characters.len());
+        characters[at] = *character;
+    }
+    characters.truncate(cut.index(2 * text.len()));
+    characters.into_iter().collect()
 }

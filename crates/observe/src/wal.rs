@@ -207,6 +207,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::testkit::cases())]
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             // 64 bits of magic number and version, and 64 of checksum: random bytes do not form a header.

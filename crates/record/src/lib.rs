@@ -6,6 +6,7 @@
 //! | [`measure`] | each metric, computed from that evidence |
 //! | [`calibration`] | precision of a host and its disk |
 //! | [`stacks`] | call stacks of a variant |
+//! | [`recording`] | recording of databases in use, without a study |
 //! | [`environment`] | host environment, as observed by `litelab-observe` |
 //!
 //! [`Recorder`] writes the file and [`RunFile`] reads it. Each round is one commit, in rollback-journal mode with
@@ -17,6 +18,7 @@ mod lock;
 pub mod measure;
 pub mod outcome;
 mod read;
+pub mod recording;
 mod server;
 pub mod stacks;
 mod upgrade;
@@ -24,7 +26,7 @@ mod write;
 
 pub use error::RecordError;
 /// Observations stored in a run.
-pub use litelab_observe::{Sample, Summary, environment};
+pub use litelab_observe::{Lock as DatabaseLock, LockShare, Sample, Summary, environment};
 pub use lock::Lock;
 pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
 pub use server::ServerRecord;
@@ -81,8 +83,8 @@ CREATE TABLE calibration(
 ";
 
 /// Names that must be tables when a run is read: a query of a view may never end.
-pub(crate) const TABLES: [&str; 8] =
-    ["run", "runner", "round", "trial", "series", "calibration", "flame", upgrade::ROUNDS];
+pub(crate) const TABLES: [&str; 10] =
+    ["run", "runner", "round", "trial", "series", "calibration", "flame", "moment", "event", upgrade::ROUNDS];
 
 /// Table created with the first call stacks. Run files without call stacks do not have it.
 pub(crate) const FLAME: &str = "

@@ -217,6 +217,10 @@ impl RunFile {
         let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
         };
+        if self.get("kind")?.as_deref() == Some("recording") {
+            let what = "this is a recording: `litelab watch` plays it, and `litelab report` and `litelab show` show it";
+            return Err(RecordError::BadInput(format!("{}: {what}", self.path.display())));
+        }
         let runners = texts("SELECT description FROM runner ORDER BY name").map_err(self.fail("read"))?;
         let loads = texts("SELECT load FROM round ORDER BY started").map_err(self.fail("read"))?;
         let plan: Plan = self.parse("plan", &self.need("plan")?)?;

@@ -27,7 +27,7 @@ use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
 /// Busy timeout of SQLite in milliseconds; after it a call fails with [`RecordError::Busy`].
-const BUSY_MS: u32 = 2000;
+pub(crate) const BUSY_MS: u32 = 2000;
 
 /// An open run file, locked against other writers.
 #[derive(Debug)]
@@ -274,7 +274,7 @@ impl Recorder {
 }
 
 /// Refuses a file that exists and is not empty.
-fn is_new(path: &Path) -> Result<(), RecordError> {
+pub(crate) fn is_new(path: &Path) -> Result<(), RecordError> {
     super::read::roll_back(path);
     match std::fs::metadata(path) {
         Ok(about) if !about.is_file() || about.len() > 0 => Err(exists(path)),
@@ -282,13 +282,13 @@ fn is_new(path: &Path) -> Result<(), RecordError> {
     }
 }
 
-fn exists(path: &Path) -> RecordError {
+pub(crate) fn exists(path: &Path) -> RecordError {
     RecordError::BadInput(format!("{}: this file exists; choose another name, or --resume it", path.display()))
 }
 
 /// Creates a file with this content atomically: it has no name before its content is complete and on the disk. Replaces
 /// an empty file of that name.
-fn publish(content: &[u8], path: &Path) -> io::Result<()> {
+pub(crate) fn publish(content: &[u8], path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
         std::fs::remove_file(path)?;
@@ -316,7 +316,7 @@ fn publish(content: &[u8], path: &Path) -> io::Result<()> {
 }
 
 /// Takes the lock of a run file, a separate file next to it; all names of a run file lead to the same lock.
-fn lock(path: &Path) -> Result<Lock, RecordError> {
+pub(crate) fn lock(path: &Path) -> Result<Lock, RecordError> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     match Lock::take(&sidecar(&whole, "-lock")) {
         Ok(Some(lock)) => Ok(lock),
@@ -328,7 +328,7 @@ fn lock(path: &Path) -> Result<Lock, RecordError> {
     }
 }
 
-fn json(value: &impl Serialize) -> Result<String, RecordError> {
+pub(crate) fn json(value: &impl Serialize) -> Result<String, RecordError> {
     serde_json::to_string(value).map_err(|e| RecordError::Failed(format!("cannot be written as JSON: {e}")))
 }
 

@@ -98,7 +98,8 @@ enum Bar {
 pub fn run(args: &Args) -> Result<Exit> {
     let rules = rule::all()?;
     if let Some(id) = &args.explain {
-        explain(find(&rules, id)?);
+        let all = [rules, rule::events()?].concat();
+        explain(find(&all, id)?);
         return Ok(Exit::Ok);
     }
     let rules = chosen(rules, args)?;

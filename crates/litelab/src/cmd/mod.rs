@@ -22,6 +22,7 @@ pub mod self_check;
 pub mod servers;
 pub mod show;
 pub mod verify;
+pub mod watch;
 #[cfg(not(feature = "servers"))]
 pub mod without_servers;
 

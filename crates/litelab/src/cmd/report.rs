@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use litelab_model::unknown;
 use litelab_record::{RunFile, RunInfo};
-use litelab_report::analysis::{Analysis, analyse};
+use litelab_report::analysis::{Analysis, analyse, recording};
 use litelab_report::{ReportError, export, html};
 
 use crate::exit::{BadInput, Exit};
@@ -19,6 +19,7 @@ use crate::{files, output, style};
   litelab report --open
   litelab report litelab-runs/event-loop-20260131-123456.db -o event-loop.html
   litelab report laptop.db server.db
+  litelab report incident.db                      a recording of `litelab watch`
   litelab report --only writers
   litelab report --splice docs/RUNTIMES.md
 
@@ -26,7 +27,7 @@ A page marks its tables by two comments; columns are named by their titles (defa
   <!-- splice event-loop/pool: throughput, p99 -->
   <!-- end of splice -->")]
 pub struct Args {
-    /// Run files: one, or two for a page with both side by side; default: the newest
+    /// Run files: one, or two for a page with both side by side; or a recording of `watch`; default: the newest
     #[arg(value_name = "RUN", num_args = 0..=2)]
     runs: Vec<PathBuf>,
     /// HTML file to write; default: the first run file's name with .html
@@ -53,6 +54,14 @@ struct Run {
 /// Writes the HTML page of a run or of two, or updates the tables of a Markdown page. A page is left unchanged on an
 /// error.
 pub fn run(args: &Args) -> Result<Exit> {
+    if let [file] = &args.runs[..]
+        && let Some(recording) = super::watch::recording(file)?
+    {
+        let page = html::recording(&recording::analyse(&recording)?);
+        let beside = file.with_extension("html");
+        write(args, args.output.as_deref().unwrap_or(&beside), &page, &[file])?;
+        return Ok(Exit::Ok);
+    }
     let first = open(args.runs.first().map(PathBuf::as_path))?;
     let second = args.runs.get(1).map(|file| open(Some(file))).transpose()?;
     match (&args.splice, second) {
@@ -74,10 +83,6 @@ fn open(file: Option<&Path>) -> Result<Run> {
 }
 
 fn page(args: &Args, path: &Path, first: &Run, second: Option<&Run>) -> Result<()> {
-    if [Some(first), second].into_iter().flatten().any(|run| is_same(path, &run.file)) {
-        let what = format!("{}: this is the run file itself; name another with -o", path.display());
-        return Err(BadInput(what).into());
-    }
     let (analysis, evidence) = read(first, &args.only)?;
     let page = match second {
         None => html::page(&analysis, &first.info, &evidence),
@@ -86,6 +91,16 @@ fn page(args: &Args, path: &Path, first: &Run, second: Option<&Run>) -> Result<(
             html::pair((&analysis, &first.info, &evidence), (&other, &second.info, &further))
         }
     };
+    let sources: Vec<&Path> = [Some(first), second].into_iter().flatten().map(|run| run.file.as_path()).collect();
+    write(args, path, &page, &sources)
+}
+
+/// Writes a page, and opens it where that is asked for.
+fn write(args: &Args, path: &Path, page: &str, sources: &[impl AsRef<Path>]) -> Result<()> {
+    if sources.iter().any(|source| is_same(path, source.as_ref())) {
+        let what = format!("{}: this is the run file itself; name another with -o", path.display());
+        return Err(BadInput(what).into());
+    }
     files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
     output::line(format_args!("{}: {} kB", path.display(), page.len().div_ceil(1000)));
     if args.open && !browse(path) {

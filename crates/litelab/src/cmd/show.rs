@@ -32,7 +32,10 @@ pub struct Args {
 /// Prints a run: its tables, claims and findings, or the tables selected by dimension.
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
-    if args.tables.any() {
+    if let Some(recording) = super::watch::recording(&file)? {
+        let analysis = analysis::recording::analyse(&recording)?;
+        output::rendered(&terminal::show_recording(&analysis, style::report()));
+    } else if args.tables.any() {
         let run = RunFile::open(&file)?;
         let info = run.info()?;
         let (pivot, analysis) = args.tables.pivot(&run, &info)?;

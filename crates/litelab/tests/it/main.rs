@@ -18,6 +18,8 @@ mod own_files;
 mod repeat;
 mod report;
 mod task_queue;
+#[cfg(target_os = "linux")]
+mod watch;
 #[cfg(not(feature = "servers"))]
 mod without_servers;
 mod work;

@@ -76,6 +76,14 @@ pub(super) fn mount_of(path: &Path) -> Option<Mount> {
     Mount::of(&path.canonicalize().ok()?, &proc_file("/proc/self/mountinfo")?)
 }
 
+/// Major and minor number of the device of the superblock that contains an existing path. On btrfs and overlayfs it is
+/// another than that of stat(2), and the one in `/proc/locks`.
+pub(crate) fn device_of(path: &Path) -> Option<(u32, u32)> {
+    let device = mount_of(path)?.device;
+    let (major, minor) = device.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// Whether an existing path is itself a mount point, such as a single file that is mounted into a container.
 #[must_use]
 pub fn is_mount_point(path: &Path) -> bool {

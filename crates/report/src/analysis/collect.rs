@@ -7,16 +7,16 @@ use litelab_model::durability::Level;
 use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_model::plan::FindingValuePlan;
 use litelab_protocol::ErrorCount;
-use litelab_record::RunInfo;
 use litelab_record::measure::{Meter, least_observations};
 use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
+use litelab_record::{LockShare, RunInfo};
 use litelab_stats::{Events, quantile};
 
 use super::durability::{lower, lowest, shown};
 use super::flag::Flags;
 use super::flag::ProblemKind;
 use super::variant::{FailureCount, Values, VariantAnalysis, alike};
-use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, scenario, timeline, words};
+use super::{Analysis, ScenarioAnalysis, claim, crossover, finding, locks, scenario, timeline, words};
 use crate::error::ReportError;
 use crate::number;
 
@@ -48,6 +48,8 @@ struct Numbers {
     limits: BTreeMap<String, u64>,
     errors: BTreeMap<(String, String), ErrorCount>,
     timelines: timeline::Trials,
+    /// Who held which lock, of each measured trial.
+    locks: Vec<Vec<LockShare>>,
 }
 
 impl Collector {
@@ -175,6 +177,7 @@ impl Numbers {
             });
             *self.limits.entry(limit).or_default() += 1;
         }
+        self.locks.push(measurement.summary.locks.clone());
         let mut meter = Meter::new(measurement);
         for metric in metrics {
             if let Some((count, of)) = meter.events(metric) {
@@ -274,6 +277,7 @@ impl Numbers {
             settings: self.settings.clone(),
             content: self.content.clone(),
             errors: self.errors.clone(),
+            locks: locks::uses(&self.locks),
             notes,
             problems: self.problems(),
             ..variant

@@ -13,6 +13,7 @@ use litelab_stats::{Confidence, Counted, Estimate, Events, median};
 use serde::Serialize;
 
 use super::flag::ProblemKind;
+use super::locks::LockUse;
 use super::serial;
 
 /// Metrics, failures, settings and notes of one variant over its trials.
@@ -60,6 +61,9 @@ pub struct VariantAnalysis {
     /// Errors of all trials, by transaction and extended result code.
     #[serde(serialize_with = "serial::errors")]
     pub errors: BTreeMap<(String, String), ErrorCount>,
+    /// Locks that others wait for, and who held them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockUse>,
     /// Notes to print next to the numbers.
     pub notes: Vec<String>,
     /// What went wrong in trials that have a measurement, one line each.
@@ -181,6 +185,7 @@ impl VariantAnalysis {
             content: BTreeMap::new(),
             ceiling: variant.ceiling,
             errors: BTreeMap::new(),
+            locks: Vec::new(),
             notes: Vec::new(),
             problems: Vec::new(),
         })

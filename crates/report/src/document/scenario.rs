@@ -9,7 +9,7 @@ use litelab_stats::Verdict;
 
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, cell, content, drivers, flame, outcome, timeline};
+use super::{Document, Element, Marked, cell, content, drivers, flame, locks, outcome, timeline};
 use crate::analysis::{
     Analysis, FailureCount, HarnessCost, Noise, ScenarioAnalysis, VariantAnalysis, VariantComparison, alike,
 };
@@ -28,6 +28,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
     let everyone = analysis.variants.iter().filter(|a| scenario.variants.contains(&a.index) || is_twin_of(scenario, a));
     document.marked(failures(&everyone.collect::<Vec<_>>()));
     document.elements.extend(timeline::table(scenario, analysis).map(Element::Table));
+    document.elements.extend(locks::table(scenario, analysis).map(Element::Table));
     document.elements.extend(flame::elements(scenario, analysis, info));
     document.marked(outcome::effects(scenario));
     document.marked(outcome::scalability(scenario));

@@ -10,6 +10,7 @@
 //! | `sure` | how sure the answers are |
 //! | `data` | values by round for the page's script |
 //! | `beside` | two runs side by side |
+//! | `recording` | the page of a recording of `litelab watch` |
 //! | `element` | elements of a document as HTML |
 //! | `shell` | the page around it: policy, style, script |
 //!
@@ -25,6 +26,7 @@ mod distribution;
 mod element;
 mod evidence;
 mod figure;
+mod recording;
 mod screen;
 mod section;
 mod shell;
@@ -38,6 +40,7 @@ use maud::{Markup, html};
 
 pub use beside::pair;
 pub use evidence::{Evidence, read};
+pub use recording::recording;
 
 use crate::analysis::Analysis;
 use crate::document::{self, Document, Element, Part, clean};

@@ -10,6 +10,7 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::Analysis;
+use crate::analysis::recording::RecordingAnalysis;
 use crate::compare::{Comparison, Confirmation, Repetition};
 use crate::document::{self, ClaimElement, Document, Element, GLUE, Marked, clean, glue};
 use crate::pivot::Pivot;
@@ -51,6 +52,12 @@ pub fn show_repetition(repetition: &Repetition, style: Style) -> String {
 #[must_use]
 pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
     render(&document::of_confirmation(confirmation), style)
+}
+
+/// Renders a recording as text for a terminal.
+#[must_use]
+pub fn show_recording(recording: &RecordingAnalysis, style: Style) -> String {
+    render(&document::of_recording(recording), style)
 }
 
 /// Renders a calibration as text for a terminal.

@@ -83,7 +83,7 @@ fn figure(source: Source<'_>, at: usize) -> Option<Figure> {
 
 /// A static chart of one quantity of several variants, with events marked below. The page's script replaces it by an
 /// interactive one.
-fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
+pub(in crate::html) fn chart(quantity: &str, unit: Unit, lines: &[Line], events: &[Events]) -> Xy {
     let points = || lines.iter().flat_map(|(_, points)| points).filter(|(_, value)| value.is_finite());
     let lane = |(i, (_, at)): (usize, &Events)| Lane {
         class: "mark event",

@@ -20,7 +20,7 @@ use super::evidence::Evidence;
 use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
 use crate::chart::Chart;
 
-pub(super) use course::live;
+pub(super) use course::{chart as over_time, live};
 pub(super) use lines::figures as lines;
 
 /// A chart with its note.

@@ -1,0 +1,118 @@
+//! `--exec` and `--webhook`: a program for each event that is severe enough, not too often.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use litelab_doctor::Severity;
+use litelab_record::recording::{Event, Phase};
+
+use crate::exit::BadInput;
+
+/// Programs that run at the same time; further events are left out.
+const AT_ONCE: usize = 4;
+/// Time after which a program is ended.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Programs for events.
+pub struct Actions {
+    exec: Option<String>,
+    webhook: Option<String>,
+    least: Severity,
+    every: Duration,
+    /// Last call for a kind of event of a database, and the number of events left out since.
+    last: HashMap<(String, String), (Instant, u64)>,
+    running: Vec<(Child, Instant, &'static str)>,
+    failures: Vec<String>,
+}
+
+impl Actions {
+    pub fn new(exec: Option<String>, webhook: Option<String>, least: Severity, every: Duration) -> Result<Self> {
+        if webhook.is_some() && Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
+            return Err(
+                BadInput("--webhook needs `curl`, which is not installed: install it, or use --exec".into()).into()
+            );
+        }
+        Ok(Self { exec, webhook, least, every, last: HashMap::new(), running: Vec::new(), failures: Vec::new() })
+    }
+
+    /// Starts the programs for an event, unless it is not severe enough, ends, or came too soon after the last.
+    pub fn take(&mut self, event: &Event) {
+        self.reap();
+        let severity = [Severity::Error, Severity::Warning].into_iter().find(|s| s.name() == event.severity);
+        let severe = severity.unwrap_or(Severity::Note) >= self.least;
+        if event.phase == Phase::End || !severe || (self.exec.is_none() && self.webhook.is_none()) {
+            return;
+        }
+        let now = Instant::now();
+        let key = (event.database.clone(), event.kind.clone());
+        let left_out = match self.last.get_mut(&key) {
+            Some((at, left_out)) if now - *at < self.every => {
+                *left_out += 1;
+                return;
+            }
+            Some((_, left_out)) => *left_out,
+            None => 0,
+        };
+        if self.running.len() >= AT_ONCE {
+            self.failures.push(format!("{} programs of events are still running: one event was left out", AT_ONCE));
+            return;
+        }
+        self.last.insert(key, (now, 0));
+        let mut body = serde_json::to_value(event).unwrap_or_default();
+        body["left_out_before"] = left_out.into();
+        let body = format!("{body}\n");
+        if let Some(command) = self.exec.clone() {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &command]);
+            self.start("--exec", shell, event, &body);
+        }
+        if let Some(url) = self.webhook.clone() {
+            let mut curl = Command::new("curl");
+            curl.args(["--silent", "--show-error", "--fail", "--max-time", "10", "--header"]);
+            curl.args(["content-type: application/json", "--data-binary", "@-", "--", &url]);
+            self.start("--webhook", curl, event, &body);
+        }
+    }
+
+    fn start(&mut self, option: &'static str, mut command: Command, event: &Event, body: &str) {
+        command.env("LITELAB_KIND", &event.kind).env("LITELAB_DATABASE", &event.database);
+        command.env("LITELAB_RULE", &event.rule).env("LITELAB_MESSAGE", &event.message);
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        match spawned {
+            Ok(mut child) => {
+                if let Some(mut input) = child.stdin.take() {
+                    // It fits into a pipe. A program that does not read it is no error.
+                    let _unread = input.write_all(body.as_bytes());
+                }
+                self.running.push((child, Instant::now(), option));
+            }
+            Err(error) => self.failures.push(format!("{option}: {error}")),
+        }
+    }
+
+    fn reap(&mut self) {
+        let failures = &mut self.failures;
+        self.running.retain_mut(|(child, since, option)| match child.try_wait() {
+            Ok(None) if since.elapsed() < DEADLINE => true,
+            Ok(None) => {
+                failures.push(format!("{option}: ended after {} s without a result", DEADLINE.as_secs()));
+                let _ended = child.kill().and_then(|()| child.wait());
+                false
+            }
+            Ok(Some(status)) if !status.success() => {
+                failures.push(format!("{option}: {status}"));
+                false
+            }
+            Ok(Some(_)) | Err(_) => false,
+        });
+    }
+
+    /// Failures since the last call.
+    pub fn failures(&mut self) -> Vec<String> {
+        self.reap();
+        std::mem::take(&mut self.failures)
+    }
+}

@@ -1,0 +1,145 @@
+//! Looks at regular times, and what follows each of them: the recording, metrics, actions.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use litelab_observe::live::Observer;
+use litelab_record::recording::{Event, RecordingWriter, View};
+use litelab_watch::Watch;
+
+use super::action::Actions;
+use super::serve::{Server, Snapshot};
+use super::{Args, warn};
+
+/// Least time between two reads of `/proc/locks`.
+const LOCKS: Duration = Duration::from_millis(100);
+/// Greatest time between two recorded views.
+const RECORDED: Duration = Duration::from_secs(1);
+/// Time between two commits of the recording.
+const COMMIT: Duration = Duration::from_secs(10);
+
+/// Running observation.
+pub struct Session {
+    observer: Observer,
+    watch: Watch,
+    interval: Duration,
+    due: Instant,
+    server: Option<Server>,
+    actions: Actions,
+    recorder: Option<Recorder>,
+    counts: litelab_watch::metrics::Counts,
+}
+
+struct Recorder {
+    writer: RecordingWriter,
+    last: Option<(Instant, Vec<String>)>,
+    committed: Instant,
+}
+
+impl Session {
+    /// Opens what the arguments name.
+    pub fn new(args: &Args, interval: Duration) -> Result<Self> {
+        let server = args.listen.map(Server::start).transpose()?;
+        let recorder = args.record.as_deref().map(RecordingWriter::create).transpose()?;
+        let recorder = recorder.map(|writer| Recorder { writer, last: None, committed: Instant::now() });
+        let names: Vec<String> = args.databases.iter().map(|path| path.display().to_string()).collect();
+        // A relative path stays right only as long as the working directory does; an absolute one always.
+        let paths = args.databases.iter().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+        Ok(Self {
+            observer: Observer::new(paths.collect(), LOCKS),
+            watch: Watch::new(&names, interval)?,
+            interval,
+            due: Instant::now(),
+            server,
+            actions: Actions::new(args.exec.clone(), args.webhook.clone(), args.on.into(), args.every)?,
+            recorder,
+            counts: litelab_watch::metrics::Counts::default(),
+        })
+    }
+
+    /// Time of the next look.
+    pub fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Address at which metrics are served.
+    pub fn address(&self) -> Option<std::net::SocketAddr> {
+        self.server.as_ref().map(Server::address)
+    }
+
+    /// Looks, and carries out what follows. Returns the view and the events.
+    pub fn look(&mut self) -> Result<(Arc<View>, Vec<Event>)> {
+        let now = Instant::now();
+        self.due += self.interval;
+        if self.due < now {
+            // Missed looks are left out.
+            self.due = now + self.interval;
+        }
+        let look = self.observer.look();
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let (view, events) = self.watch.update(&look, at)?;
+        let view = Arc::new(view);
+        for event in &events {
+            self.counts.add(event);
+            self.actions.take(event);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.take(&view, &events)?;
+        }
+        if let Some(server) = &self.server {
+            let active = self.watch.active().cloned().collect();
+            server.publish(Snapshot { view: Arc::clone(&view), active, counts: self.counts.clone() });
+        }
+        for failure in self.actions.failures() {
+            warn(failure);
+        }
+        Ok((view, events))
+    }
+
+    /// Events that last.
+    pub fn active(&self) -> impl Iterator<Item = &Event> {
+        self.watch.active()
+    }
+
+    /// Ends the recording.
+    pub fn end(&mut self) -> Result<()> {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.writer.finish()?;
+        }
+        Ok(())
+    }
+}
+
+impl Recorder {
+    fn take(&mut self, view: &View, events: &[Event]) -> Result<()> {
+        let now = Instant::now();
+        let holders = holders(view);
+        let due = self.last.as_ref().is_none_or(|(at, before)| now - *at >= RECORDED || *before != holders);
+        if due || !events.is_empty() {
+            self.writer.moment(view)?;
+            self.last = Some((now, holders));
+        }
+        for event in events {
+            self.writer.event(view.at, event)?;
+        }
+        if now - self.committed >= COMMIT {
+            self.writer.commit()?;
+            self.committed = now;
+        }
+        Ok(())
+    }
+}
+
+/// Which locks that last are held by whom. Locks of short transactions, which change at every look, do not count.
+fn holders(view: &View) -> Vec<String> {
+    /// Age from which a lock counts.
+    const LASTING: f64 = 0.25;
+    let locks = view.databases.iter().flat_map(|database| {
+        let locks = database.locks.iter().filter(|lock| lock.seconds >= LASTING);
+        let locks = locks.map(|lock| format!("{} {} {:?}", database.path, lock.lock, lock.pid));
+        let readers = database.readers.iter().filter(|reader| reader.seconds >= LASTING);
+        locks.chain(readers.map(|reader| format!("{} {:?} {:?}", database.path, reader.mark, reader.pid)))
+    });
+    locks.collect()
+}

@@ -1,0 +1,81 @@
+//! What a process is: its name, language and copies of SQLite.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::image::{Images, SqliteSource};
+use crate::proc_file;
+
+/// A program that has a database open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Name as the kernel has it, at most 15 characters.
+    pub name: String,
+    /// Command line, its words separated by spaces.
+    pub command: String,
+    /// `python`, `node`, `go`, `rust` and others, by the name or content of the program; `None` if it is not known.
+    pub language: Option<String>,
+    /// Copies of SQLite in the program and its libraries; empty until they were read, and without permission for that.
+    pub sqlite: Vec<SqliteSource>,
+    /// Whether the process is in another mount namespace, as in another container.
+    pub other_namespace: bool,
+}
+
+/// Interpreters, by the beginning of their name.
+const INTERPRETERS: [(&str, &str); 9] = [
+    ("python", "python"),
+    ("uwsgi", "python"),
+    ("gunicorn", "python"),
+    ("node", "node"),
+    ("bun", "node"),
+    ("deno", "node"),
+    ("ruby", "ruby"),
+    ("php", "php"),
+    ("java", "java"),
+];
+
+/// What the files of a process contain.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) sqlite: Vec<SqliteSource>,
+    pub(super) language: Option<&'static str>,
+}
+
+impl Contents {
+    /// Reads the program and the libraries of the process in a directory of `/proc`.
+    pub(super) fn of(directory: &Path, images: &mut Images) -> Self {
+        let (sqlite, _) = images.of(directory);
+        let program = std::fs::read_link(directory.join("exe")).ok();
+        Self { sqlite, language: program.and_then(|program| images.language(&program)) }
+    }
+}
+
+impl Program {
+    /// Examines the process in a directory of `/proc`, without the files that it has loaded.
+    pub(super) fn of(directory: &Path) -> Self {
+        let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_owned();
+        let namespace = |directory: &Path| std::fs::read_link(directory.join("ns/mnt")).ok();
+        let theirs = namespace(directory);
+        let executable = std::fs::read_link(directory.join("exe")).ok();
+        let image = executable.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let named = image.or_else(|| Some(command.split(' ').next()?.rsplit('/').next()?.to_owned()));
+        let interpreter = named.and_then(|name| {
+            INTERPRETERS.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, language)| (*language).to_owned())
+        });
+        Program {
+            name: proc_file(directory.join("comm")).unwrap_or_default().trim().to_owned(),
+            command,
+            language: interpreter,
+            sqlite: Vec::new(),
+            other_namespace: theirs.is_some() && theirs != namespace(Path::new("/proc/self")),
+        }
+    }
+
+    /// Adds what its files contain.
+    pub(super) fn add(&mut self, contents: Contents) {
+        self.sqlite = contents.sqlite;
+        self.language = self.language.take().or_else(|| contents.language.map(str::to_owned));
+    }
+}

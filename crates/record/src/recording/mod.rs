@@ -1,0 +1,278 @@
+//! A recording of databases in use: views and events of `litelab watch`, in a file like that of a run, without a study.
+
+mod event;
+mod view;
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use litelab_database::Source;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::error::RecordError;
+use crate::lock::Lock;
+use crate::write::{BUSY_MS, is_new, json, lock, now, publish};
+use crate::{APPLICATION_ID, FORMAT};
+
+pub use event::{Event, Phase};
+pub use view::{DatabaseView, Limit, LockView, Own, ProcessView, Rates, ReaderView, Totals, View};
+
+/// Largest size of a view in JSON; litelab stores far less.
+const VIEW_AT_MOST: u64 = 16 << 20;
+
+const SCHEMA: &str = "
+CREATE TABLE run(
+  key   TEXT PRIMARY KEY,  -- kind (`recording`), litelab, created, finished
+  value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE moment(
+  id   INTEGER PRIMARY KEY,
+  at   REAL NOT NULL,  -- seconds since 1970, UTC
+  view BLOB NOT NULL   -- View, compressed by zlib
+);
+CREATE TABLE event(
+  id    INTEGER PRIMARY KEY,
+  at    REAL NOT NULL,  -- when it was stored; an end has the time of its end
+  event TEXT NOT NULL   -- Event
+);
+";
+
+/// A recording that is being written. What is not committed is lost if the program is killed.
+#[derive(Debug)]
+pub struct RecordingWriter {
+    // Declared first, so that the connection is closed before the lock is released.
+    connection: Connection,
+    path: PathBuf,
+    open: bool,
+    _lock: Lock,
+}
+
+impl RecordingWriter {
+    /// Creates a recording.
+    ///
+    /// # Errors
+    /// If the file exists, or cannot be written.
+    pub fn create(path: &Path) -> Result<Self, RecordError> {
+        let failed = |e: &rusqlite::Error| RecordError::sqlite("create", path, e);
+        if is_new(path).is_err() {
+            let what = format!("{}: this file exists; choose another name for the recording", path.display());
+            return Err(RecordError::BadInput(what));
+        }
+        let mut draft = Connection::open_in_memory().map_err(|e| failed(&e))?;
+        let begin = |draft: &Connection| -> rusqlite::Result<()> {
+            draft.pragma_update(None, "application_id", APPLICATION_ID)?;
+            draft.pragma_update(None, "user_version", FORMAT)?;
+            draft.execute_batch(SCHEMA)?;
+            let values = [("kind", "recording"), ("litelab", env!("CARGO_PKG_VERSION")), ("created", &now())];
+            for (key, value) in values {
+                draft.execute("INSERT INTO run(key, value) VALUES (?1, ?2)", [key, value])?;
+            }
+            Ok(())
+        };
+        begin(&draft).map_err(|e| failed(&e))?;
+        let whole = draft.serialize(rusqlite::MAIN_DB).map_err(|e| failed(&e))?;
+        publish(&whole, path).map_err(|e| RecordError::run_file("create", path, &e))?;
+        let lock = lock(path)?;
+        let connection = Connection::open(path).map_err(|e| failed(&e))?;
+        // A commit in these settings syncs little: the recording may be on the disk of the watched database.
+        let settings =
+            format!("PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = {BUSY_MS}");
+        connection.execute_batch(&settings).map_err(|e| failed(&e))?;
+        Ok(Self { connection, path: path.to_owned(), open: false, _lock: lock })
+    }
+
+    /// Adds a view.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn moment(&mut self, view: &View) -> Result<(), RecordError> {
+        let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
+        let packed = bytes.write_all(json(view)?.as_bytes()).and_then(|()| bytes.finish());
+        let packed = packed.map_err(|e| RecordError::Failed(format!("a view cannot be compressed: {e}")))?;
+        self.execute(|c| c.execute("INSERT INTO moment(at, view) VALUES (?1, ?2)", params![view.at, packed]))
+    }
+
+    /// Adds an event that was observed at `at`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn event(&mut self, at: f64, event: &Event) -> Result<(), RecordError> {
+        let text = json(event)?;
+        self.execute(|c| c.execute("INSERT INTO event(at, event) VALUES (?1, ?2)", params![at, text]))
+    }
+
+    /// Stores what was added.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn commit(&mut self) -> Result<(), RecordError> {
+        if std::mem::take(&mut self.open) {
+            self.connection.execute_batch("COMMIT").map_err(|e| RecordError::sqlite("write", &self.path, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Stores what was added, and marks the recording as complete.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        self.execute(|c| c.execute("INSERT INTO run(key, value) VALUES ('finished', ?1)", [now()]))?;
+        self.commit()
+    }
+
+    fn execute(&mut self, f: impl FnOnce(&Connection) -> rusqlite::Result<usize>) -> Result<(), RecordError> {
+        let run = || {
+            if !self.open {
+                self.connection.execute_batch("BEGIN IMMEDIATE")?;
+            }
+            f(&self.connection)
+        };
+        run().map_err(|e| RecordError::sqlite("write", &self.path, &e))?;
+        self.open = true;
+        Ok(())
+    }
+}
+
+/// A recording, opened read-only.
+#[derive(Debug)]
+pub struct Recording {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Recording {
+    /// Opens a recording; `None` if the file is another database or no database.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or has another format.
+    pub fn open(path: &Path) -> Result<Option<Self>, RecordError> {
+        crate::read::roll_back(path);
+        let connection = Source::find(path)?.open()?;
+        let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+        if pragma("application_id").ok() != Some(APPLICATION_ID) {
+            return Ok(None);
+        }
+        let format = pragma("user_version").map_err(|e| RecordError::sqlite("read", path, &e))?;
+        let recording = Self { connection, path: path.to_owned() };
+        if recording.get("kind")?.as_deref() != Some("recording") {
+            return Ok(None);
+        }
+        if format != FORMAT {
+            let what = format!("{}: it has format {format}, this litelab reads format {FORMAT}", path.display());
+            return Err(RecordError::BadInput(what));
+        }
+        let views = "SELECT count(*) FROM sqlite_schema WHERE type <> 'table' AND name IN ('run', 'moment', 'event')";
+        let views: i64 = recording.connection.query_row(views, [], |row| row.get(0)).map_err(recording.fail())?;
+        if views > 0 {
+            return Err(RecordError::BadInput(format!("{}: this is no recording of litelab", path.display())));
+        }
+        Ok(Some(recording))
+    }
+
+    /// Start of the recording in UTC.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub fn created(&self) -> Result<String, RecordError> {
+        Ok(self.get("created")?.unwrap_or_default())
+    }
+
+    /// Name of the file, without its path, which may contain the name of a person.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        self.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// All events in order.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub fn events(&self) -> Result<Vec<Event>, RecordError> {
+        let mut statement = self.connection.prepare("SELECT event FROM event ORDER BY id").map_err(self.fail())?;
+        let texts = statement.query_map([], |row| row.get::<_, String>(0)).map_err(self.fail())?;
+        texts.map(|text| self.parse(&text.map_err(self.fail())?)).collect()
+    }
+
+    /// Number of views.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub fn moments(&self) -> Result<u64, RecordError> {
+        let count = self.connection.query_row("SELECT count(*) FROM moment", [], |row| row.get::<_, i64>(0));
+        Ok(count.map_err(self.fail())?.unsigned_abs())
+    }
+
+    /// The view with this number, from 0; `None` beyond the last.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub fn view(&self, number: u64) -> Result<Option<View>, RecordError> {
+        let id = i64::try_from(number).unwrap_or(i64::MAX).saturating_add(1);
+        let packed = self.connection.query_row("SELECT view FROM moment WHERE id = ?1", [id], |row| row.get(0));
+        let packed: Option<Vec<u8>> = packed.optional().map_err(self.fail())?;
+        packed.map(|packed| self.unpack(&packed)).transpose()
+    }
+
+    fn unpack(&self, packed: &[u8]) -> Result<View, RecordError> {
+        let mut text = String::new();
+        let read = ZlibDecoder::new(packed).take(VIEW_AT_MOST).read_to_string(&mut text);
+        read.map_err(|e| self.damaged(&e))?;
+        self.parse(&text)
+    }
+
+    fn parse<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, RecordError> {
+        serde_json::from_str(text).map_err(|e| self.damaged(&e))
+    }
+
+    fn damaged(&self, error: &dyn std::fmt::Display) -> RecordError {
+        RecordError::BadInput(format!("{}: this recording is damaged: {error}", self.path.display()))
+    }
+
+    fn get(&self, key: &str) -> Result<Option<String>, RecordError> {
+        let value = self.connection.query_row("SELECT value FROM run WHERE key = ?1", [key], |row| row.get(0));
+        value.optional().map_err(self.fail())
+    }
+
+    fn fail(&self) -> impl Fn(rusqlite::Error) -> RecordError + '_ {
+        |e| RecordError::sqlite("read", &self.path, &e)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_committed_is_read_again_and_a_run_is_no_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("incident.db");
+        let mut writer = RecordingWriter::create(&path).unwrap();
+        let database = DatabaseView { path: "app.db".into(), frames: Some(7), ..DatabaseView::default() };
+        let view = View { at: 1.5e9, databases: vec![database], ..View::default() };
+        let event = Event { number: 1, message: "m".into(), phase: Phase::Begin, ..Event::default() };
+        writer.moment(&view).unwrap();
+        writer.event(1.5e9, &event).unwrap();
+        writer.commit().unwrap();
+        writer.moment(&View { at: 1.6e9, ..View::default() }).unwrap();
+        drop(writer);
+        let read = |path: &Path| {
+            let recording = Recording::open(path).unwrap().expect("a recording");
+            let views = (0..recording.moments()?).filter_map(|number| recording.view(number).transpose());
+            Ok::<_, RecordError>((views.collect::<Result<Vec<_>, _>>()?, recording.events()?))
+        };
+        assert_eq!(read(&path).unwrap(), (vec![view], vec![event]), "without what was not committed");
+        assert!(RecordingWriter::create(&path).is_err_and(|error| error.is_bad_input()));
+        let error = crate::RunFile::open(&path).and_then(|run| run.info()).unwrap_err();
+        assert!(error.is_bad_input() && error.to_string().contains("litelab watch"), "{error}");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("UPDATE moment SET view = x'00'").unwrap();
+        assert!(read(&path).is_err_and(|error| error.to_string().contains("damaged")));
+        connection.execute_batch("PRAGMA application_id = 5").unwrap();
+        assert!(Recording::open(&path).unwrap().is_none());
+    }
+}

@@ -1,0 +1,276 @@
+//! Conditions of one database that are events: of one look, or lasting.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use litelab_observe::live::Moment;
+use litelab_record::recording::DatabaseView;
+
+use crate::event::{EventFacts, Kind};
+use crate::thresholds as limit;
+
+/// A condition that is true at a look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Condition {
+    pub(crate) pid: Option<u32>,
+    pub(crate) facts: EventFacts,
+}
+
+/// What a look brings.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Events without a duration.
+    pub(crate) once: Vec<(Kind, Condition)>,
+    /// Conditions that are true now, at most one of a kind.
+    pub(crate) lasting: BTreeMap<Kind, Condition>,
+}
+
+impl Found {
+    fn once(&mut self, kind: Kind, facts: EventFacts) {
+        self.once.push((kind, Condition { pid: None, facts: EventFacts { kind: kind.name(), ..facts } }));
+    }
+
+    fn lasts(&mut self, kind: Kind, pid: Option<u32>, facts: EventFacts) {
+        self.lasting.insert(kind, Condition { pid, facts: EventFacts { kind: kind.name(), ..facts } });
+    }
+}
+
+/// Detector of the events of one database.
+#[derive(Debug, Default)]
+pub(crate) struct Detector {
+    before: Option<Before>,
+    /// Beginning of conditions that must last before they count.
+    since: BTreeMap<Kind, Instant>,
+    /// Size of the log at which its growth is the next event.
+    growth: u64,
+    locked: VecDeque<(Instant, f64, u64)>,
+    /// Looks with a reader since the last reset of the log, and all looks.
+    read: (u64, u64, Option<Instant>),
+    resets: Tally,
+    came: Tally,
+    left: Tally,
+}
+
+#[derive(Debug)]
+struct Before {
+    identity: Option<(u64, u64)>,
+    moved: Option<PathBuf>,
+    view: DatabaseView,
+    processes: BTreeSet<u32>,
+}
+
+/// Events that become one, because they come often.
+#[derive(Debug, Default)]
+struct Tally {
+    told: Option<Instant>,
+    count: u64,
+    names: Vec<String>,
+}
+
+/// Names of processes that are listed.
+const NAMES: usize = 5;
+
+impl Tally {
+    fn add(&mut self, count: u64, name: Option<String>) {
+        self.count += count;
+        self.names.extend(name.filter(|_| self.names.len() < NAMES));
+    }
+
+    /// What was gathered, if the last event is long enough ago.
+    fn due(&mut self, now: Instant) -> Option<(u64, String)> {
+        if self.count == 0 || self.told.is_some_and(|told| now - told < limit::TALLY) {
+            return None;
+        }
+        self.told = Some(now);
+        Some((std::mem::take(&mut self.count), std::mem::take(&mut self.names).join(", ")))
+    }
+}
+
+/// Path of the database's file under another name, if a process has it open.
+fn moved(moment: &Moment) -> Option<&PathBuf> {
+    moment.openers.iter().find_map(|opener| opener.moved.as_ref())
+}
+
+impl Detector {
+    /// Compares a look with the one before. `shown` gives the line of a process.
+    pub(crate) fn detect(&mut self, moment: &Moment, view: &DatabaseView, shown: &dyn Fn(u32) -> String) -> Found {
+        let mut found = Found::default();
+        let now = moment.at;
+        self.locks(view, &mut found);
+        self.checkpoints(now, view, &mut found);
+        self.storm(now, view, &mut found);
+        self.files(moment, view, &mut found);
+        self.space(now, view, &mut found);
+        self.processes(now, view, shown, &mut found);
+        let processes = view.open_by.iter().copied().collect();
+        let moved = moved(moment).cloned();
+        self.before = Some(Before { identity: moment.identity, moved, view: view.clone(), processes });
+        found
+    }
+
+    /// Whether a condition has been true for `least`.
+    fn lasted(&mut self, kind: Kind, is: bool, now: Instant, least: Duration) -> bool {
+        if !is {
+            self.since.remove(&kind);
+            return false;
+        }
+        now - *self.since.entry(kind).or_insert(now) >= least
+    }
+
+    fn locks(&mut self, view: &DatabaseView, found: &mut Found) {
+        for lock in &view.locks {
+            let (kind, least) = match lock.lock.as_str() {
+                "write" | "reserved" | "exclusive" => (Kind::LongWrite, limit::LONG_WRITE),
+                "checkpoint" => (Kind::LongCheckpoint, limit::LONG_CHECKPOINT),
+                // The exclusive lock covers the byte of the pending one.
+                "pending" if !view.locks.iter().any(|other| other.lock == "exclusive") => {
+                    (Kind::PendingWriter, limit::PENDING)
+                }
+                _ => continue,
+            };
+            // With locking_mode = EXCLUSIVE a process in WAL mode has this lock for all its life.
+            let own = view.mode == "wal" && lock.lock == "exclusive";
+            if lock.seconds >= least.as_secs_f64() && !own {
+                found.lasts(kind, lock.pid, EventFacts { seconds: lock.seconds, ..EventFacts::default() });
+            }
+        }
+    }
+
+    fn checkpoints(&mut self, now: Instant, view: &DatabaseView, found: &mut Found) {
+        let stuck = view.stuck_seconds.unwrap_or(0.0);
+        if view.backlog_frames.unwrap_or(0) >= limit::STARVED_FRAMES && stuck >= limit::STARVED.as_secs_f64() {
+            let reader = view.readers.iter().find(|reader| reader.pins_frames > 0);
+            let facts = EventFacts {
+                seconds: reader.map_or(stuck, |reader| reader.seconds),
+                bytes: reader.map_or(view.backlog_bytes.unwrap_or(0), |reader| reader.pins_bytes),
+                slot: reader.and_then(|reader| reader.slot),
+                ..EventFacts::default()
+            };
+            found.lasts(Kind::StarvedCheckpoint, reader.and_then(|reader| reader.pid), facts);
+        }
+        let resets = self.before.as_ref().map_or(0, |before| view.totals.resets - before.view.totals.resets);
+        self.resets.add(resets, None);
+        if let Some((count, _)) = self.resets.due(now) {
+            found.once(Kind::Reset, EventFacts { count, ..EventFacts::default() });
+        }
+        let (mut read, mut all, since) = self.read;
+        // Slot 0 reads the database file alone, and does not keep the log from being reset.
+        let reads = view.readers.iter().any(|reader| reader.slot.is_some_and(|slot| slot > 0));
+        let since = since.filter(|_| resets == 0).unwrap_or(now);
+        if resets > 0 || view.frames.unwrap_or(0) < limit::NO_GAP_FRAMES {
+            (read, all) = (0, 0);
+            self.read = (0, 0, Some(now));
+        } else {
+            (read, all) = (read + u64::from(reads), all + 1);
+            self.read = (read, all, Some(since));
+        }
+        let share = read as f64 / all.max(1) as f64;
+        let copied = view.backlog_frames.unwrap_or(0) < limit::STARVED_FRAMES;
+        if now - since >= limit::NO_GAP && share >= 0.99 && copied {
+            let facts = EventFacts {
+                seconds: (now - since).as_secs_f64(),
+                bytes: view.wal_bytes.unwrap_or(0),
+                share,
+                ..EventFacts::default()
+            };
+            found.lasts(Kind::NoReaderGap, view.readers.first().and_then(|reader| reader.pid), facts);
+        }
+    }
+
+    fn storm(&mut self, now: Instant, view: &DatabaseView, found: &mut Found) {
+        if self.locked.back().is_none_or(|(at, ..)| now - *at >= Duration::from_secs(1)) {
+            self.locked.push_back((now, view.totals.write_locked_seconds, view.totals.commits));
+        }
+        while self.locked.len() > 1 && self.locked.get(1).is_some_and(|(at, ..)| now - *at >= limit::STORM) {
+            self.locked.pop_front();
+        }
+        let Some((begin, locked, commits)) = self.locked.front() else { return };
+        let seconds = (now - *begin).as_secs_f64();
+        let share = (view.totals.write_locked_seconds - locked) / seconds.max(f64::MIN_POSITIVE);
+        let commits = view.totals.commits - commits;
+        let many = view.open_by.len() >= limit::STORM_PROCESSES || !view.waiters.is_empty();
+        if seconds >= limit::STORM.as_secs_f64() && share >= limit::STORM_SHARE && commits as f64 >= seconds && many {
+            let count = view.open_by.len() as u64;
+            found.lasts(Kind::BusyStorm, None, EventFacts { seconds, share, count, ..EventFacts::default() });
+        }
+    }
+
+    fn files(&mut self, moment: &Moment, view: &DatabaseView, found: &mut Found) {
+        let moved = moved(moment);
+        let text = |text: String| EventFacts { text, ..EventFacts::default() };
+        if let Some(before) = &self.before {
+            match (before.identity, moment.identity) {
+                (Some(old), Some(new)) if old != new => found.once(Kind::Replaced, text(String::new())),
+                (Some(_), None) if moved.is_none() => found.once(Kind::Removed, text(String::new())),
+                (None, Some(_)) => found.once(Kind::Appeared, text(String::new())),
+                _ => {}
+            }
+            // A process with the moved file may be found later than the move.
+            if let Some(path) = moved.filter(|path| before.moved.as_ref() != Some(path)) {
+                found.once(Kind::Moved, text(path.display().to_string()));
+            }
+            let old = &before.view;
+            if old.mode != view.mode && old.mode != "unknown" && view.mode != "unknown" {
+                found.once(Kind::ModeChanged, text(view.mode.clone()));
+            }
+            let (was, is) = (old.wal_bytes.unwrap_or(0), view.wal_bytes.unwrap_or(0));
+            if was >= limit::TRUNCATED && is < was / 2 {
+                found.once(Kind::Truncated, EventFacts { bytes: was - is, ..EventFacts::default() });
+            }
+            if let (Some(was), Some(is)) = (old.pages, view.pages) {
+                let lost = was.saturating_sub(is);
+                if lost >= limit::SHRUNK_PAGES && f64::from(lost) >= limit::SHRUNK * f64::from(was) {
+                    let bytes = u64::from(lost) * u64::from(view.page_size.unwrap_or(0));
+                    found.once(Kind::Shrunk, EventFacts { bytes, ..EventFacts::default() });
+                }
+            }
+        }
+        let log = view.wal_bytes.unwrap_or(0);
+        self.growth = if log < limit::GROWTH { limit::GROWTH } else { self.growth.max(limit::GROWTH) };
+        if log >= self.growth {
+            while log >= self.growth {
+                self.growth *= 2;
+            }
+            found.once(Kind::Growth, EventFacts { bytes: log, ..EventFacts::default() });
+        }
+        let deleted = moment.openers.iter().find(|opener| !opener.deleted.is_empty());
+        // The last connection deletes the log when it closes it, and a look may fall in between.
+        if self.lasted(Kind::DeletedOpen, deleted.is_some(), moment.at, Duration::from_secs(2))
+            && let Some(opener) = deleted
+        {
+            let name = view.path.rsplit('/').next().unwrap_or_default();
+            let files: Vec<String> = opener.deleted.iter().map(|suffix| format!("{name}{suffix}")).collect();
+            found.lasts(Kind::DeletedOpen, Some(opener.pid), text(files.join(", ")));
+        }
+        if self.lasted(Kind::HotJournal, view.hot_journal, moment.at, Duration::from_secs(1)) {
+            let bytes = view.journal_bytes.unwrap_or(0);
+            found.lasts(Kind::HotJournal, None, EventFacts { bytes, ..EventFacts::default() });
+        }
+    }
+
+    fn space(&mut self, now: Instant, view: &DatabaseView, found: &mut Found) {
+        let full = view.free_bytes.is_some_and(|free| free < limit::FULL);
+        let soon = view.full_in_seconds.filter(|seconds| *seconds < limit::FULL_SOON);
+        let facts = EventFacts { full_in: soon, ..EventFacts::default() };
+        if full {
+            found.lasts(Kind::Full, None, facts);
+        } else if self.lasted(Kind::FullSoon, soon.is_some(), now, Duration::from_secs(5)) {
+            found.lasts(Kind::FullSoon, None, facts);
+        }
+    }
+
+    fn processes(&mut self, now: Instant, view: &DatabaseView, shown: &dyn Fn(u32) -> String, found: &mut Found) {
+        if let Some(before) = &self.before {
+            let is: BTreeSet<u32> = view.open_by.iter().copied().collect();
+            is.difference(&before.processes).for_each(|pid| self.came.add(1, Some(shown(*pid))));
+            before.processes.difference(&is).for_each(|pid| self.left.add(1, Some(shown(*pid))));
+        }
+        for (tally, verb) in [(&mut self.came, "opened"), (&mut self.left, "closed")] {
+            if let Some((count, names)) = tally.due(now) {
+                let text = format!("{verb} by {names}");
+                found.once(Kind::Processes, EventFacts { count, text, ..EventFacts::default() });
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the crate from outside.
+
+#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
+
+mod published;
+mod rules;

@@ -1,0 +1,26 @@
+//! The table of rules in `docs/WATCH.md` is that of the rules. `LITELAB_BLESS=1` writes it.
+
+use std::path::Path;
+
+use litelab_watch::Explain;
+
+const BEGIN: &str = "<!-- rules -->\n";
+const END: &str = "<!-- /rules -->";
+
+#[test]
+fn the_table_of_rules_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/WATCH.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (table, after) = rest.split_once(END).unwrap();
+    let mut expected = String::from("| rule | severity | finds | because |\n|---|---|---|---|\n");
+    for rule in Explain::new().unwrap().rules() {
+        let (id, source, severity) = (&rule.id, &rule.source, rule.severity.name());
+        expected.push_str(&format!("| [{id}]({source}) | {severity} | {} | {} |\n", rule.title, rule.because));
+    }
+    if std::env::var_os("LITELAB_BLESS").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{expected}{END}{after}")).unwrap();
+    } else {
+        assert_eq!(table, expected, "run LITELAB_BLESS=1 cargo test -p litelab-watch");
+    }
+}
