@@ -6,8 +6,6 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::files::sidecar;
 use crate::image::{GoModule, Images, SqliteSource};
 use crate::live::entry::LockEntry;
