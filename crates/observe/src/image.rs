@@ -120,7 +120,8 @@ fn modules(bytes: &[u8]) -> Option<Vec<GoModule>> {
     /// Length of the header, at whose 15th byte bit 1 tells that the texts follow it.
     const HEADER: usize = 32;
     const INLINE: u8 = 2;
-    let header = &bytes[memchr::memmem::find(bytes, GO)?..];
+    // The linker aligns the section; elsewhere the text is that of a program that looks for it.
+    let header = &bytes[memchr::memmem::find_iter(bytes, GO).find(|at| at % 16 == 0)?..];
     let texts = header.get(HEADER..).filter(|_| header[GO.len() + 1] & INLINE != 0)?;
     let (_version, rest) = text(texts)?;
     let (list, _) = text(rest)?;
@@ -215,7 +216,9 @@ mod tests {
 
     /// Build information as the linker of Go writes it, with a module in use and one that replaces another.
     fn build_information(list: &str) -> Vec<u8> {
-        let mut bytes = b"\x7fELF..\xff Go buildinf:\x08\x02".to_vec();
+        let mut bytes = b"\x7fELF............".to_vec();
+        bytes.extend_from_slice(GO);
+        bytes.extend_from_slice(b"\x08\x02");
         bytes.resize(bytes.len() + 16, 0);
         bytes.extend_from_slice(b"\x08go1.26.8");
         let list = [&[0x30; 16][..], list.as_bytes(), &[0xf9; 16]].concat();
