@@ -133,7 +133,7 @@ pub enum Unit {
 }
 
 /// Names of measures in the order of the documentation.
-const NAMES: [(&str, Measure); 59] = {
+const NAMES: [(&str, Measure); 61] = {
     use Measure::{
         Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Gauge, Latency, Memory, Period, RowTime,
         RowsPerSecond, Served, Stall, Sustainable, Throughput, TimerCalls, TimerTime, Utilization, WalAfter, WalPeak,
@@ -166,8 +166,10 @@ const NAMES: [(&str, Measure); 59] = {
         ("wait_p95", Latency(Wait, P95)),
         ("wait_p99", Latency(Wait, P99)),
         ("wait_max", Latency(Wait, Max)),
+        ("query_mean", Latency(Query, Mean)),
         ("query", Latency(Query, P50)),
         ("query_p99", Latency(Query, P99)),
+        ("first_row_mean", Latency(FirstRow, Mean)),
         ("first_row", Latency(FirstRow, P50)),
         ("first_row_p99", Latency(FirstRow, P99)),
         ("probe_p50", Latency(Probe, P50)),
