@@ -12,8 +12,18 @@ use sha2::{Digest, Sha256};
 /// Sources that a build of any runner reads: all packages of the workspace, because cargo requires every member.
 const ROOTS: [&str; 5] = ["Cargo.lock", "Cargo.toml", "crates", "libraries", "runners"];
 /// Folders that no build reads, and folders that builds create.
-const SKIPPED: [&str; 9] =
-    ["assets", "node_modules", "__pycache__", "proptest-regressions", "schema", "target", "test", "tests", "vectors"];
+const SKIPPED: [&str; 10] = [
+    "assets",
+    "node_modules",
+    "onewriter-node",
+    "__pycache__",
+    "proptest-regressions",
+    "schema",
+    "target",
+    "test",
+    "tests",
+    "vectors",
+];
 /// Files that builds create in `runners/go`.
 const BUILT: [&str; 3] = ["goqite_schema.sql", "litelab-handwritten-go", "litelab-runner-go"];
 

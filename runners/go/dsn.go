@@ -43,13 +43,15 @@ func inspectClient(client Client, request *Inspect) (*Inspection, error) {
 		}
 		answer.Connections = append(answer.Connections, ConnectionSettings{0, "connection", settings})
 	}
-	// Connections with a shared cache can wait for a table without end.
-	if len(open) < 2 || strings.Contains(*request.DSN, "cache=shared") {
+	if len(open) < 2 {
 		return answer, nil
 	}
 	var err error
-	if answer.Upgrade, err = upgrade(open[0], open[1]); err != nil {
-		return nil, fmt.Errorf("the trial of an upgrade: %w", err)
+	// Connections with a shared cache can wait for a table without end.
+	if !strings.Contains(*request.DSN, "cache=shared") {
+		if answer.Upgrade, err = upgrade(open[0], open[1]); err != nil {
+			return nil, fmt.Errorf("the trial of an upgrade: %w", err)
+		}
 	}
 	answer.Replaced, err = replaced(client, open[0], request.ReadBack)
 	return answer, err

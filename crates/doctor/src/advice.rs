@@ -33,7 +33,7 @@ const IN_ALL: Duration = Duration::from_secs(120);
 const STEPS_BETWEEN: i32 = 10_000;
 
 /// Tries indexes for those of the statements that scan or sort many rows, and adds what it found to them. The
-/// connection is to a copy that nobody else uses.
+/// connection is to a copy that no other connection uses.
 ///
 /// # Errors
 /// If SQLite refuses a setting, or cannot write the copy.

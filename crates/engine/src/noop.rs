@@ -6,9 +6,7 @@ use litelab_model::plan::Variant;
 use litelab_protocol::{Connection, Dialect, Until};
 
 use crate::context::Patience;
-
-/// Name of the driver, present in every runner, that calls no database.
-pub(crate) const DRIVER: &str = "noop";
+use crate::runner::NOOP;
 
 /// Duration of such a trial in milliseconds, and its maximum number of transactions.
 const MS: u64 = 200;
@@ -17,8 +15,8 @@ const COUNT: u64 = 20_000;
 /// The work of a variant without a database and without pauses, in a closed loop of at most [`MS`].
 pub(crate) fn variant(variant: &Variant, runner: &str) -> Variant {
     let mut variant = variant.clone();
-    variant.driver = format!("{runner}:{DRIVER}");
-    variant.trial.driver = DRIVER.into();
+    variant.driver = format!("{runner}:{NOOP}");
+    variant.trial.driver = NOOP.into();
     // The options belong to the other driver; the no-op driver would refuse unknown ones.
     variant.trial.connection.options.clear();
     variant.invariants.clear();

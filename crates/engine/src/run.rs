@@ -24,7 +24,7 @@ use crate::noop;
 use crate::perf::Perf;
 use crate::prepare::Prepared;
 use crate::ready::{self, Ready, With};
-use crate::runner::{Runners, check_support};
+use crate::runner::{NOOP, Runners, check_support};
 use crate::scratch::Scratch;
 use crate::search;
 use crate::servers::{Servers, Urls};
@@ -419,7 +419,7 @@ impl<'a> Run<'a> {
             }
             let driver = self.runners.driver(&variant.driver)?;
             let name = driver.runner.manifest.name.clone();
-            let noop = self.descriptions.get(&name).and_then(|d| d.drivers.iter().find(|d| d.name == noop::DRIVER));
+            let noop = self.descriptions.get(&name).and_then(|d| d.drivers.iter().find(|d| d.name == NOOP));
             if self.stopped() || done.contains(&(variant.scenario, name.clone())) {
                 continue;
             }
@@ -442,7 +442,7 @@ impl<'a> Run<'a> {
                 keep_going: &mut || !self.stopped(),
             };
             // A failed calibration only leaves out its line in the report.
-            if let (Outcome::Measured(measurement), _) = trial::run(&variant, noop::DRIVER, &mut bench) {
+            if let (Outcome::Measured(measurement), _) = trial::run(&variant, NOOP, &mut bench) {
                 self.store(report, |recorder| recorder.calibration(variant.scenario, &name, &measurement.result))?;
             }
             done.push((variant.scenario, name));

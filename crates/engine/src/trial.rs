@@ -16,10 +16,10 @@ use crate::context::Stop;
 pub use crate::context::{Patience, TrialContext};
 use crate::kills::Kills;
 use crate::merge::merge;
-use crate::noop;
 use crate::perf::Perf;
 use crate::placed::{Placed, place};
 use crate::process::{POLL, RunnerProcess, SILENT, Silence};
+use crate::runner::NOOP;
 use crate::servers::NodeFault;
 use crate::split::split;
 use crate::stall;
@@ -147,7 +147,7 @@ fn attempt(
     verify::storage(&result).map_err(|e| Stop::new(FailureKind::Storage, e))?;
     verify::failures(variant, &result).map_err(|e| Stop::new(FailureKind::Transactions, e))?;
     let complete = variant.kill.is_none() && result.operations.iter().all(|o| o.unfinished.is_empty());
-    if variant.trial.driver != noop::DRIVER {
+    if variant.trial.driver != NOOP {
         verify::kept(&evidence.settings, &evidence.ended, complete).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
     let broken = |e| Stop::new(FailureKind::Invariant, e);
@@ -250,7 +250,7 @@ fn drive(
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     // The no-op driver has no connection with settings.
-    if variant.trial.driver != noop::DRIVER {
+    if variant.trial.driver != NOOP {
         verify::settings(variant, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
 

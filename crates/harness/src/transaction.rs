@@ -136,11 +136,6 @@ impl Transactions {
         self.at = at;
     }
 
-    /// Index of the next transaction in the trial.
-    pub fn index(&self) -> usize {
-        self.entries[self.at].plan.index
-    }
-
     /// Whether the next transaction writes.
     #[inline(always)]
     pub fn writes(&self) -> bool {
@@ -247,6 +242,11 @@ impl Transactions {
             other => return Err(other.during(&plan.spec.name)),
         }
         Ok(false)
+    }
+
+    /// Discards the values yielded since the last commit.
+    pub fn discard_yielded(&mut self) {
+        self.memory.discard_yielded(&self.entries[self.at].plan);
     }
 
     /// Executes one attempt: begin, statements, commit, and a rollback after an error.
@@ -427,6 +427,10 @@ impl Memory {
     /// Adds an error of SQLite's and discards the values yielded since the last commit.
     fn fail(&mut self, plan: &Plan, code: i32, message: String) {
         self.errors.push((code, message));
+        self.discard_yielded(plan);
+    }
+
+    fn discard_yielded(&mut self, plan: &Plan) {
         if plan.any_yields {
             self.yielded.clone_from(&self.committed);
         }

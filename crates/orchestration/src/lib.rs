@@ -9,6 +9,8 @@
 mod meter;
 mod options;
 mod session;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod warnings;
 mod work;
 

@@ -90,7 +90,7 @@ impl Layer {
     }
 
     fn ask_writer(&self, ask: Ask<'_>) -> Result<Settings, Fault> {
-        let asked = self.database.write(|c| ask(&mut self.session(c, &self.writing)).map_err(LayerError));
+        let asked = self.database.write_with(|c| ask(&mut self.session(c, &self.writing)).map_err(LayerError));
         asked.map_err(|error| error.0)
     }
 
@@ -100,13 +100,11 @@ impl Layer {
         answers.extend(asked.map_err(|error| error.0)?.into_iter().take(readers as usize));
         Ok(())
     }
+}
 
-    /// Whether the request is of a transaction that writes, and whether that is at most one statement.
-    fn writes(&self, request: &Request<'_>) -> Result<(bool, bool), Fault> {
-        let unknown = || Fault::Other("the layer runs transactions alone".into());
-        let (transaction, writes) = request.of_transaction().ok_or_else(unknown)?;
-        Ok((writes, self.writing.is_one_statement(transaction)))
-    }
+/// Whether the request is of a transaction that writes.
+fn writes(request: &Request<'_>) -> Result<bool, Fault> {
+    request.writes().ok_or_else(|| Fault::Other("the layer runs transactions alone".into()))
 }
 
 /// Number of frames after which SQLite would checkpoint: the statement runs on a separate connection, and the value is
@@ -134,16 +132,17 @@ impl Library for Layer {
             checkpoints.passive_after = autocheckpoint(&settings.settings[at].sql)?;
             settings.settings.retain(|setting| setting.name != AUTOCHECKPOINT);
         }
-        let set = move |connection: &Connection| {
+        let set = move |connection: &mut Connection| {
             connect::set(connection, &settings)
                 .map_err(|fault| rusqlite::Error::ToSqlConversionFailure(fault.to_string().into()))
         };
         let readers = connections - 1;
         let options = Options::new(connect::location(location))
-            .durability(Durability::AsSet)
+            .durability(Durability::Unchanged)
             .readers(readers.max(1) as usize)
             .checkpoints(checkpoints)
-            .on_connection(set);
+            .on_writer(set.clone())
+            .on_reader(set);
         let database = options.open().map_err(|error| LayerError::from(error).0)?;
         let passive_after = checkpoints.passive_after;
         let layer = Self { database, writing: Arc::default(), reading: Arc::default(), passive_after };
@@ -154,16 +153,17 @@ impl Library for Layer {
     }
 
     async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
-        let (writes, is_one_statement) = self.writes(&request)?;
+        let writes = writes(&request)?;
         let checked = if writes { self.writing.clone() } else { self.reading.clone() };
         let passive_after = self.passive_after;
-        let work = move |c: &Connection| {
-            request.run(&mut LayerSession { cached: Cached::new(c, &checked), passive_after }).map_err(LayerError)
+        let mut request = request;
+        let mut work = move |c: &Connection| {
+            let mut session = LayerSession { cached: Cached::new(c, &checked), passive_after };
+            request.run_attempt(&mut session).map_err(LayerError)
         };
-        let done = match (writes, is_one_statement) {
-            (true, true) => self.database.write_unguarded_async(work).await,
-            (true, false) => self.database.write_async(work).await,
-            (false, _) => self.database.read_async(work).await,
+        let done = match writes {
+            true => self.database.write_repeatable_async(move |tx| work(tx)).await,
+            false => self.database.read_with_async(move |c| work(c)).await,
         };
         done.map_err(|error| error.0)
     }
@@ -182,13 +182,13 @@ impl Library for Layer {
 
 impl GroupCommit for Layer {
     fn run_blocking(&self, request: Request<'_>) -> Result<Reply, Fault> {
-        let (writes, is_one_statement) = self.writes(&request)?;
+        let writes = writes(&request)?;
         let checked = if writes { &self.writing } else { &self.reading };
-        let work = |c: &Connection| request.run(&mut self.session(c, checked)).map_err(LayerError);
-        let done = match (writes, is_one_statement) {
-            (true, true) => self.database.write_unguarded(work),
-            (true, false) => self.database.write(work),
-            (false, _) => self.database.read(work),
+        let mut request = request;
+        let mut work = |c: &Connection| request.run_attempt(&mut self.session(c, checked)).map_err(LayerError);
+        let done = match writes {
+            true => self.database.write_repeatable(|tx| work(tx)),
+            false => self.database.read_with(work),
         };
         done.map_err(|error| error.0)
     }

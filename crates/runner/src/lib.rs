@@ -3,9 +3,11 @@
 //! `docs/PROTOCOL.md` is its contract; everything except the drivers is in `crates/harness`.
 //!
 //! [`statement`] is the driver `rusqlite`. [`layer`] is sharing `group-commit`: `onewriter` over the same library.
-//! [`async_sqlite`] is a library with one thread for each connection. [`c`] is the driver in C.
+//! [`by_hand`] is a group commit as applications write it. [`async_sqlite`] is a library with one thread for each
+//! connection. [`c`] is the driver in C.
 
 mod async_sqlite;
+mod by_hand;
 mod c;
 mod layer;
 mod statement;
@@ -17,6 +19,7 @@ use litelab_harness::{About, Driver, Fault, locked_version};
 use litelab_protocol::Executor;
 
 use crate::async_sqlite::AsyncSqlite;
+use crate::by_hand::ByHand;
 use crate::c::C;
 use crate::layer::Layer;
 use crate::statement::Rusqlite;
@@ -37,12 +40,14 @@ pub fn main(verb: Option<&str>) -> ExitCode {
     let sharings = &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
     let async_sqlite =
         Driver::library::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], sharings);
+    // Other kinds of sharing are those of the driver `rusqlite`.
+    let by_hand = Driver::new::<Rusqlite>("by-hand", || about("rusqlite")).group_commit::<ByHand>();
     // The library of the driver `c` is SQLite itself.
     let c = Driver::new::<C>("c", || {
         let sqlite = connect::build().map_err(fault)?;
         Ok(About { version: sqlite.version.clone(), sqlite: Some(sqlite) })
     });
-    litelab_harness::run_verb("rusqlite", verb, [rusqlite, async_sqlite, c])
+    litelab_harness::run_verb("rusqlite", verb, [rusqlite, by_hand, async_sqlite, c])
 }
 
 /// Release of a library, and the build of its SQLite.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-/// Reason why a provider could not be opened.
+/// Reason why a provider could not be opened or closed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Another process, or another provider in this process, has the database open. Leases are in the memory of one
     /// process, so two schedulers would give the same work to two workers.
@@ -51,6 +52,10 @@ pub enum Error {
     /// The stored state could not be read.
     #[error("what was kept could not be read: {0}")]
     Recovery(#[from] StoreError),
+
+    /// The store could not be closed properly. All acknowledged changes are durable nevertheless.
+    #[error("not closed properly: {0}")]
+    Close(StoreError),
 }
 
 /// Reason why a store operation failed.

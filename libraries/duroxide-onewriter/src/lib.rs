@@ -1,13 +1,13 @@
 //! A [`duroxide`] provider on one SQLite file, written through [`onewriter`].
 //!
 //! ```no_run
-//! # fn main() -> Result<(), duroxide_onewriter::Error> {
+//! # async fn example() -> Result<(), duroxide_onewriter::Error> {
 //! use duroxide_onewriter::Options;
 //! use std::sync::Arc;
 //!
 //! let provider = Arc::new(Options::default().open("orchestrations.db")?);
-//! // Runtime::start_with_store(provider.clone(), activities, orchestrations).await; Client::new(provider)
-//! # Ok(())
+//! // Runtime::start_with_store(provider.clone(), activities, orchestrations).await; Client::new(provider.clone())
+//! provider.close_async().await
 //! # }
 //! ```
 //!
@@ -36,10 +36,17 @@
 //! all acknowledged data, as without this option. The difference: if the process dies or the commit fails, a dispatcher
 //! may already have received success.
 //!
-//! **Memory.** Memory holds the waiting messages and activities, some hundred bytes per instance and execution until
-//! they are deleted, and histories up to [`Options::cache`]. Reads of histories, values and statuses use memory first,
-//! then the file. [`Options::volatile`] is the same provider without storage: it keeps all histories in memory, and
-//! shows the upper limit of the runtime's throughput.
+//! **Memory.** Memory holds the waiting messages and activities, the instances that are running or have messages, of the
+//! ended ones up to [`Options::ended`], and histories and values up to [`Options::cache`]. An instance takes some 3 KB.
+//! Others are read from the file on demand. [`Options::volatile`] is the same provider without storage: it keeps
+//! everything in memory, and shows the upper limit of the runtime's throughput.
+//!
+//! **Leases** begin when the fetch returns, not before the disk is done. They end with the process.
+//!
+//! **The end.** [`OneWriter::close_async`] completes pending changes and closes the file. A provider that is dropped in a
+//! tokio runtime closes it in a thread of its own, so the file may be owned for a moment longer.
+//!
+//! **Switching.** Module [`transfer`] converts files from and to duroxide's own SQLite provider.
 //!
 //! **Differences** from duroxide's own SQLite provider: messages for a name without an instance do not block other
 //! messages; `append_with_execution` (which the runtime does not use) requires that the execution exists.
@@ -52,6 +59,7 @@ mod error;
 mod options;
 mod provider;
 mod store;
+pub mod transfer;
 
 pub use change::{Change, Row};
 pub use core::listing::{Selection, Summary};

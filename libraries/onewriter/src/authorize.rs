@@ -4,45 +4,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 use rusqlite::Connection;
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization, TransactionOperation};
+
+use crate::sync::{Mutex, lock};
 
 /// No closure is running: everything is allowed.
 pub const OUTSIDE: u8 = 0;
-/// A closure is running that can be rolled back alone.
-pub const GUARDED: u8 = 1;
-/// A closure is running whose changes are found by counting rows and by the schema version of the main database.
-pub const UNGUARDED: u8 = 2;
+/// A closure is running.
+pub const INSIDE: u8 = 1;
 /// No closure is running, and this crate commits. In the other modes SQLite commits nothing.
-pub const COMMITTING: u8 = 3;
+pub const COMMITTING: u8 = 2;
 
-/// What closures have prepared.
+/// Names of the savepoints that a closure has prepared.
 #[derive(Default)]
-pub struct Seen {
-    /// A savepoint. Those left open end with the savepoint of this crate.
-    pub savepoint: AtomicBool,
-    /// A change of the schema, since the flag was reset.
-    pub schema: AtomicBool,
+pub struct Savepoints {
+    any: AtomicBool,
+    names: Mutex<Vec<String>>,
 }
 
-impl Seen {
-    fn note(&self, action: &AuthAction<'_>) {
-        match action {
-            AuthAction::Savepoint { .. } => self.savepoint.store(true, Relaxed),
-            AuthAction::Insert { table_name }
-            | AuthAction::Update { table_name, .. }
-            | AuthAction::Delete { table_name }
-                if *table_name == "sqlite_master" =>
-            {
-                self.schema.store(true, Relaxed);
-            }
-            AuthAction::AlterTable { .. } => self.schema.store(true, Relaxed),
-            _ => {}
+impl Savepoints {
+    fn note(&self, name: &str) {
+        self.any.store(true, Relaxed);
+        let mut names = lock(&self.names);
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
         }
+    }
+
+    /// The names since the last call.
+    pub fn take(&self) -> Vec<String> {
+        if self.any.swap(false, Relaxed) { std::mem::take(&mut *lock(&self.names)) } else { Vec::new() }
     }
 }
 
-/// PRAGMAs with an argument that change no setting of the connection (<https://sqlite.org/pragma.html>).
-const WITH_ARGUMENT: [&str; 14] = [
+/// PRAGMAs with an argument that change no setting of the connection (<https://sqlite.org/pragma.html>), and those of
+/// the file header that an application sets.
+const WITH_ARGUMENT: [&str; 15] = [
+    "application_id",
     "defer_foreign_keys",
     "foreign_key_check",
     "foreign_key_list",
@@ -58,8 +56,6 @@ const WITH_ARGUMENT: [&str; 14] = [
     "table_xinfo",
     "user_version",
 ];
-/// The one PRAGMA of the file header besides `user_version` that an application sets.
-const APPLICATION_ID: &str = "application_id";
 /// PRAGMAs without an argument that do more than read.
 const ACTIONS: [&str; 2] = ["wal_checkpoint", "shrink_memory"];
 
@@ -71,12 +67,14 @@ pub fn set(
     connection: &mut Connection,
     mode: Arc<AtomicU8>,
     savepoint: Arc<str>,
-    seen: Arc<Seen>,
+    seen: Arc<Savepoints>,
 ) -> rusqlite::Result<()> {
     let rule = move |context: AuthContext<'_>| match mode.load(Relaxed) {
         OUTSIDE | COMMITTING => Authorization::Allow,
-        mode if is_allowed(&context, mode == UNGUARDED, &savepoint) => {
-            seen.note(&context.action);
+        _ if is_allowed(&context, &savepoint) => {
+            if let AuthAction::Savepoint { operation: TransactionOperation::Begin, savepoint_name } = context.action {
+                seen.note(savepoint_name);
+            }
             Authorization::Allow
         }
         _ => Authorization::Deny,
@@ -84,29 +82,13 @@ pub fn set(
     connection.authorizer(Some(rule))
 }
 
-fn is_allowed(context: &AuthContext<'_>, unguarded: bool, savepoint: &str) -> bool {
+fn is_allowed(context: &AuthContext<'_>, savepoint: &str) -> bool {
     let is_in = |names: &[&str], name: &str| names.iter().any(|known| known.eq_ignore_ascii_case(name));
     match context.action {
-        AuthAction::Savepoint { savepoint_name, .. } => !unguarded && !savepoint_name.eq_ignore_ascii_case(savepoint),
+        AuthAction::Savepoint { savepoint_name, .. } => !savepoint_name.eq_ignore_ascii_case(savepoint),
         AuthAction::Transaction { .. } | AuthAction::Attach { .. } | AuthAction::Detach { .. } => false,
         AuthAction::Pragma { pragma_name, pragma_value: None } => !is_in(&ACTIONS, pragma_name),
-        AuthAction::Pragma { pragma_name, pragma_value: Some(_) } => {
-            let is_header = is_in(&["user_version", APPLICATION_ID], pragma_name);
-            (is_header || is_in(&WITH_ARGUMENT, pragma_name)) && !(is_header && unguarded)
-        }
-        // The schema version of the main database does not tell of these.
-        AuthAction::CreateTempTable { .. }
-        | AuthAction::CreateTempIndex { .. }
-        | AuthAction::CreateTempTrigger { .. }
-        | AuthAction::CreateTempView { .. }
-        | AuthAction::DropTempTable { .. }
-        | AuthAction::DropTempIndex { .. }
-        | AuthAction::DropTempTrigger { .. }
-        | AuthAction::DropTempView { .. } => !unguarded,
-        AuthAction::CreateTable { .. } | AuthAction::DropTable { .. } => {
-            !unguarded || context.database_name == Some("main")
-        }
-        AuthAction::AlterTable { database_name, .. } => !unguarded || database_name == "main",
+        AuthAction::Pragma { pragma_name, pragma_value: Some(_) } => is_in(&WITH_ARGUMENT, pragma_name),
         _ => true,
     }
 }

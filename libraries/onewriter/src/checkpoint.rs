@@ -13,16 +13,18 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use crate::connection;
 use crate::counters::Live;
 use crate::options::Checkpoints;
 use crate::readers::Readers;
 use crate::sync::lock;
+use crate::watch::Watch;
 
 /// Longest wait of the writer for readers that still need the log.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -34,8 +36,34 @@ const IDLE: Duration = Duration::from_secs(1);
 /// Age from which a reader that prevents truncation causes a warning without waiting for further growth.
 const OLD: Duration = Duration::from_secs(1);
 
+/// The first I/O error of a commit or a checkpoint, after which nothing is written if the application wants it so.
+#[derive(Default)]
+pub struct Stop {
+    is_wanted: bool,
+    cause: OnceLock<Arc<rusqlite::Error>>,
+}
+
+impl Stop {
+    pub fn new(is_wanted: bool) -> Self {
+        Self { is_wanted, cause: OnceLock::new() }
+    }
+
+    /// Keeps the error if it is one of the disk.
+    pub fn note(&self, error: &Arc<rusqlite::Error>) {
+        if self.is_wanted && error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) {
+            // A later error adds nothing.
+            let _known = self.cause.set(error.clone());
+        }
+    }
+
+    pub fn cause(&self) -> Option<&Arc<rusqlite::Error>> {
+        self.cause.get()
+    }
+}
+
 /// Checkpointing by the writer thread.
 pub struct Checkpointing {
+    stop: Arc<Stop>,
     rules: Checkpoints,
     /// Requests a background checkpoint; at most one request is queued.
     background: SyncSender<()>,
@@ -56,7 +84,7 @@ pub struct Checkpointing {
 
 impl Checkpointing {
     /// Returns the writer's part and the part that runs in the background thread.
-    pub fn new(rules: Checkpoints, readers: Arc<Readers>) -> (Self, Background) {
+    pub fn new(rules: Checkpoints, readers: Arc<Readers>, stop: Arc<Stop>) -> (Self, Background) {
         let (background, asked) = sync_channel(1);
         let (carried, turn) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
         let alone = connection::has_wal_reset_bug(rusqlite::version_number());
@@ -72,16 +100,21 @@ impl Checkpointing {
             asked,
             carried: carried.clone(),
             turn: turn.clone(),
+            stop: stop.clone(),
             readers: watched,
             is_idle_checked,
         };
         let warn_at = u64::from(rules.truncate_after);
         let (asked_at, not_before, pause) = (0, None, PAUSES.0);
-        (Self { rules, background, alone, readers, asked_at, carried, turn, not_before, pause, warn_at }, beside)
+        let own = Self { stop, rules, background, alone, readers, asked_at, carried, turn, not_before, pause, warn_at };
+        (own, beside)
     }
 
     /// Must be called after each commit, with no transaction open.
     pub fn after_commit(&mut self, connection: &Connection, counters: &Live) {
+        if self.stop.cause().is_some() {
+            return;
+        }
         let frames = counters.wal_frames.load(Relaxed);
         if frames < self.asked_at {
             // SQLite has restarted the log from its beginning.
@@ -92,11 +125,11 @@ impl Checkpointing {
         if passes(self.rules.truncate_after, longest) && self.not_before.is_none_or(|at| at <= Instant::now()) {
             self.truncate(connection, counters, frames);
         } else if carried {
-            last_stretch(connection);
+            self.last_stretch(connection);
         } else if passes(self.rules.passive_after, frames.saturating_sub(self.asked_at)) {
             self.asked_at = frames;
             if self.alone {
-                last_stretch(connection);
+                self.last_stretch(connection);
             } else {
                 // A request that is already queued covers these frames as well.
                 let _asked = self.background.try_send(());
@@ -134,7 +167,16 @@ impl Checkpointing {
             Err(error) => {
                 self.leave_alone();
                 tracing::warn!(%error, wal_frames = frames, "the write-ahead log could not be cut");
+                self.stop.note(&Arc::new(error));
             }
+        }
+    }
+
+    /// Checkpoints the frames written during the background checkpoint, except those that a reader still needs.
+    fn last_stretch(&self, connection: &Connection) {
+        if let Err(error) = passive(connection) {
+            tracing::warn!(%error, "a checkpoint failed");
+            self.stop.note(&Arc::new(error));
         }
     }
 
@@ -194,11 +236,9 @@ fn truncate(connection: &Connection) -> rusqlite::Result<Cut> {
     })
 }
 
-/// Checkpoints the frames written during the background checkpoint, except those that a reader still needs.
-fn last_stretch(connection: &Connection) {
-    if let Err(error) = passive(connection) {
-        tracing::warn!(%error, "a checkpoint failed");
-    }
+/// Checkpoints the whole log and truncates its file. Returns whether that was possible.
+pub fn truncate_now(connection: &Connection) -> rusqlite::Result<bool> {
+    truncate(connection).map(|cut| matches!(cut, Cut::Done))
 }
 
 /// Result of a passive checkpoint.
@@ -227,12 +267,19 @@ const fn passes(bound: u32, frames: u64) -> bool {
     bound > 0 && frames >= bound as u64
 }
 
+/// Longest times of closures.
+pub struct Limits {
+    pub read: Option<Duration>,
+    pub write: Option<(Duration, Arc<Watch>)>,
+}
+
 /// Checkpointing in the background thread.
 pub struct Background {
     rules: Checkpoints,
     asked: Receiver<()>,
     carried: Arc<AtomicBool>,
     turn: Arc<Mutex<()>>,
+    stop: Arc<Stop>,
     readers: Arc<Readers>,
     /// Whether to checkpoint when there are no writes.
     is_idle_checked: bool,
@@ -242,15 +289,19 @@ impl Background {
     /// Runs a checkpoint for each request of the writer, and one when nothing has been written for [`IDLE`]. Returns
     /// when the writer is dropped.
     ///
-    /// Interrupts reads that are older than `max_read`.
-    pub fn run(&self, connection: &Connection, counters: &Live, max_read: Option<Duration>) {
-        let tick = max_read.map_or(IDLE, |limit| (limit / 4).clamp(Duration::from_millis(1), IDLE));
+    /// Interrupts reads and the write on `writer` that are older than their limits.
+    pub fn run(&self, connection: &Connection, counters: &Live, limits: &Limits) {
+        let shorter = limits.read.into_iter().chain(limits.write.as_ref().map(|(limit, _)| *limit)).min();
+        let tick = shorter.map_or(IDLE, |limit| (limit / 4).clamp(Duration::from_millis(1), IDLE));
         // Commits at the last look and its time, and commits at the last checkpoint.
         let (mut seen, mut since, mut done) = (0, Instant::now(), 0);
         loop {
             let asked = self.asked.recv_timeout(tick);
-            if let Some(limit) = max_read {
+            if let Some(limit) = limits.read {
                 self.readers.interrupt(limit);
+            }
+            if let Some((limit, writer)) = &limits.write {
+                writer.interrupt_after(*limit);
             }
             match asked {
                 Ok(()) => {
@@ -266,7 +317,13 @@ impl Background {
                         done = commits;
                     }
                 }
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    if self.stop.cause().is_some() {
+                        // The last connection carries the log over when it is closed.
+                        let _kept = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+                    }
+                    return;
+                }
             }
         }
     }
@@ -274,6 +331,9 @@ impl Background {
     /// Runs a passive checkpoint. If there are no writes, it truncates a log file above its limit as well. Returns whether
     /// nothing is left to do until the next commit.
     fn checkpoint(&self, connection: &Connection, counters: &Live, idle: bool) -> bool {
+        if self.stop.cause().is_some() {
+            return true;
+        }
         let turn = lock(&self.turn);
         let passive = passive(connection);
         let cut = match passive {
@@ -287,6 +347,7 @@ impl Background {
         match (passive, cut) {
             (Err(error), _) | (_, Some(Err(error))) => {
                 tracing::warn!(%error, "a checkpoint failed");
+                self.stop.note(&Arc::new(error));
                 false
             }
             (Ok(carried), cut) => {

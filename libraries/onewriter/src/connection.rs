@@ -1,6 +1,5 @@
 //! Opening and configuring connections.
 
-use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -15,45 +14,49 @@ pub enum Purpose {
     Write,
     Read,
     Checkpoint,
+    /// Maintenance beside the connection that writes.
+    Exclusive,
 }
 
 /// Capacity of the prepared statement cache of each connection.
 const STATEMENTS: usize = 256;
 
-/// Opens a connection. [`Options::on_connection`] runs before the settings of this crate.
+/// Opens a connection. [`Options::on_writer`] or [`Options::on_reader`] runs before the settings of this crate.
 pub fn open(options: &Options, purpose: Purpose) -> Result<Connection, Error> {
-    let path = &options.path;
-    let wrong = |error: rusqlite::Error| Error::Open { path: path.clone(), what: error.to_string() };
+    try_open(options, purpose).map_err(|source| Error::Open { path: options.path.clone(), source })
+}
+
+fn try_open(options: &Options, purpose: Purpose) -> Result<Connection, Box<dyn std::error::Error + Send + Sync>> {
     let mode = match purpose {
         Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        Purpose::Checkpoint => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Purpose::Checkpoint | Purpose::Exclusive => OpenFlags::SQLITE_OPEN_READ_WRITE,
     };
-    let connection =
-        Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI)
-            .map_err(wrong)?;
+    let mode = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mut connection = Connection::open_with_flags(&options.path, mode)?;
     // The default depends on how SQLite was compiled.
-    pragma(&connection, "PRAGMA foreign_keys = ON").map_err(wrong)?;
-    (options.on_connection)(&connection).map_err(wrong)?;
-    if options.checkpoints.is_external() {
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(wrong)?;
+    pragma(&connection, "PRAGMA foreign_keys = ON")?;
+    match purpose {
+        Purpose::Read => (options.on_reader)(&mut connection)?,
+        Purpose::Write | Purpose::Checkpoint | Purpose::Exclusive => (options.on_writer)(&mut connection)?,
     }
-    set(&connection, options, purpose).map_err(wrong)?;
-    check(&connection, path, options.durability).map_err(wrong)??;
-    // Statements that `on_connection` left in the cache were prepared without the rules for closures.
+    if options.checkpoints.is_external() {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    }
+    set(&connection, options.durability, purpose)?;
+    check(&connection, options.durability)?;
+    // Statements that were left in the cache were prepared without the rules for closures.
     connection.flush_prepared_statement_cache();
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
-fn set(connection: &Connection, options: &Options, purpose: Purpose) -> rusqlite::Result<()> {
+fn set(connection: &Connection, durability: Durability, purpose: Purpose) -> rusqlite::Result<()> {
     if purpose == Purpose::Write {
         pragma(connection, "PRAGMA journal_mode = WAL")?;
     }
-    match options.durability {
-        Durability::Full => pragma(connection, "PRAGMA synchronous = FULL")?,
-        Durability::Normal => pragma(connection, "PRAGMA synchronous = NORMAL")?,
-        Durability::AsSet => {}
+    if let Some((name, _)) = synchronous(durability) {
+        pragma(connection, &format!("PRAGMA synchronous = {name}"))?;
     }
     // This crate runs the checkpoints.
     pragma(connection, "PRAGMA wal_autocheckpoint = 0")?;
@@ -63,22 +66,31 @@ fn set(connection: &Connection, options: &Options, purpose: Purpose) -> rusqlite
     Ok(())
 }
 
+/// Value of `PRAGMA synchronous` (<https://sqlite.org/pragma.html#pragma_synchronous>).
+const fn synchronous(durability: Durability) -> Option<(&'static str, i64)> {
+    match durability {
+        Durability::Full => Some(("FULL", 2)),
+        Durability::Normal => Some(("NORMAL", 1)),
+        Durability::Off => Some(("OFF", 0)),
+        Durability::Unchanged => None,
+    }
+}
+
 /// Checks that the settings are in effect: on a file system without shared memory, SQLite keeps the old journal mode
 /// and returns no error.
-fn check(connection: &Connection, path: &Path, durability: Durability) -> rusqlite::Result<Result<(), Error>> {
+fn check(connection: &Connection, durability: Durability) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
-    let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
-    let is_set = match durability {
-        Durability::Full => synchronous == 2,
-        Durability::Normal => synchronous == 1,
-        Durability::AsSet => true,
-    };
-    let what = match (journal.as_str(), is_set) {
-        ("wal", true) => return Ok(Ok(())),
-        ("wal", false) => format!("synchronous is {synchronous} after it was set for {durability:?}"),
-        _ => format!("its journal mode is {journal} and cannot be WAL, which one writer beside readers needs"),
-    };
-    Ok(Err(Error::Open { path: path.into(), what }))
+    let value: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+    let is_set = synchronous(durability).is_none_or(|(_, set)| set == value);
+    match (journal.as_str(), is_set) {
+        ("wal", true) => Ok(()),
+        ("wal", false) => Err(format!("synchronous is {value} after it was set for {durability:?}").into()),
+        _ => {
+            let what =
+                format!("its journal mode is {journal} and cannot be WAL, which one writer beside readers needs");
+            Err(what.into())
+        }
+    }
 }
 
 /// Whether this version of SQLite can corrupt a database whose log one connection resets while another one checkpoints
@@ -103,10 +115,33 @@ pub fn busy_timeout(connection: &Connection) -> rusqlite::Result<Duration> {
     Ok(Duration::from_millis(millis.try_into().unwrap_or_default()))
 }
 
-/// The schema version, which changes with each change of the schema
-/// (<https://sqlite.org/pragma.html#pragma_schema_version>).
-pub fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
+/// Releases the savepoints with this name that a closure has left open.
+pub fn release(connection: &Connection, name: &str) {
+    let release = format!("RELEASE \"{}\"", name.replace('"', "\"\""));
+    while connection.execute_batch(&release).is_ok() {}
+}
+
+/// Whether a prepared statement contains this word, and not the other one.
+pub fn is_prepared(connection: &Connection, word: &str, without: &str) -> bool {
+    let has = |sql: &[u8], word: &str| sql.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    // SAFETY: the handle is open as long as the connection is borrowed, and only this thread uses it. The text of a
+    // statement lives as long as the statement.
+    #[expect(unsafe_code, reason = "rusqlite has no function for it")]
+    unsafe {
+        let mut statement = rusqlite::ffi::sqlite3_next_stmt(connection.handle(), std::ptr::null_mut());
+        while !statement.is_null() {
+            let sql = rusqlite::ffi::sqlite3_sql(statement);
+            // The statement of an open blob has no text.
+            if !sql.is_null() {
+                let sql = std::ffi::CStr::from_ptr(sql).to_bytes();
+                if has(sql, word) && !has(sql, without) {
+                    return true;
+                }
+            }
+            statement = rusqlite::ffi::sqlite3_next_stmt(connection.handle(), statement);
+        }
+    }
+    false
 }
 
 /// Sets the value of `last_insert_rowid()` to 0, which is that of a new connection.

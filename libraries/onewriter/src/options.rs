@@ -1,5 +1,6 @@
 //! Options for opening a database.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +8,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::Result;
+use crate::temporary::Temporary;
 
 /// Failures that an answered write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Durability {
     /// Survives power loss: `synchronous = FULL`, one sync of the write-ahead log per commit, shared by all writes in
     /// the commit. The default.
@@ -18,12 +21,16 @@ pub enum Durability {
     Full,
     /// Survives the end of the process; power loss may lose the latest commits: `synchronous = NORMAL`.
     Normal,
-    /// As set by [`Options::on_connection`]; SQLite's default otherwise.
-    AsSet,
+    /// Survives the end of the process; power loss may destroy the database: `synchronous = OFF`. For tests, and for
+    /// files that can be made again.
+    Off,
+    /// As set by [`Options::on_writer`]; SQLite's default otherwise.
+    Unchanged,
 }
 
 /// Limits of the write-ahead log, in frames, from which checkpoints run. One frame is one written page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checkpoints {
     /// Frames from which a background checkpoint runs concurrently with writers and readers (`PASSIVE`). 0 disables it.
     pub passive_after: u32,
@@ -36,11 +43,17 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
+    /// Checkpoints from these numbers of frames.
+    #[must_use]
+    pub const fn after(passive: u32, truncate: u32) -> Self {
+        Self { passive_after: passive, truncate_after: truncate }
+    }
+
     /// No checkpoints, also not when the database is closed: another program runs them, for example Litestream, which
     /// needs all frames in the log until it has copied them.
     #[must_use]
     pub const fn external() -> Self {
-        Self { passive_after: 0, truncate_after: 0 }
+        Self::after(0, 0)
     }
 
     pub(crate) const fn is_external(self) -> bool {
@@ -51,49 +64,94 @@ impl Checkpoints {
 impl Default for Checkpoints {
     /// 1,000 frames, as in SQLite (4 MB with pages of 4 KiB), and 16,384 frames (64 MB).
     fn default() -> Self {
-        Self { passive_after: 1_000, truncate_after: 16_384 }
+        Self::after(1_000, 16_384)
     }
 }
 
-/// Options for opening a database. The defaults are durable, and every resource is bounded.
+/// Options for opening a database. The defaults are durable.
 #[derive(Clone)]
 pub struct Options {
     pub(crate) path: PathBuf,
+    pub(crate) temporary: Option<Arc<Temporary>>,
     pub(crate) durability: Durability,
+    pub(crate) stop_after_failed_sync: bool,
     pub(crate) readers: usize,
-    pub(crate) queue: usize,
-    pub(crate) writes: usize,
-    pub(crate) time: Duration,
+    pub(crate) max_queue: usize,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) batch: (usize, Duration),
+    pub(crate) spin: Duration,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) max_log: Option<u64>,
     pub(crate) max_read: Option<Duration>,
-    pub(crate) on_connection: Arc<OnConnection>,
+    pub(crate) max_write: Option<Duration>,
+    pub(crate) on_writer: Arc<OnConnection>,
+    pub(crate) on_reader: Arc<OnConnection>,
 }
 
-pub(crate) type OnConnection = dyn Fn(&Connection) -> rusqlite::Result<()> + Send + Sync;
+type OnConnection = dyn Fn(&mut Connection) -> rusqlite::Result<()> + Send + Sync;
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Options");
+        shown.field("path", &self.path).field("durability", &self.durability).field("readers", &self.readers);
+        shown.field("checkpoints", &self.checkpoints).finish_non_exhaustive()
+    }
+}
 
 impl Options {
-    /// Options for the database in this file, which is created if it does not exist.
+    /// Options for the database in this file, which is created if it does not exist. A path that begins with `file:` is
+    /// a URI (<https://sqlite.org/uri.html>).
     #[must_use]
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
             path: path.as_ref().into(),
+            temporary: None,
             durability: Durability::default(),
+            stop_after_failed_sync: false,
             readers: 4,
-            queue: 1_024,
-            writes: 256,
-            time: Duration::from_millis(5),
+            max_queue: usize::MAX,
+            timeout: None,
+            batch: (256, Duration::from_millis(5)),
+            spin: Duration::ZERO,
             checkpoints: Checkpoints::default(),
             max_log: None,
             max_read: None,
-            on_connection: Arc::new(|_| Ok(())),
+            max_write: None,
+            on_writer: Arc::new(|_| Ok(())),
+            on_reader: Arc::new(|_| Ok(())),
         }
+    }
+
+    /// Options for an empty database in a new folder of the system's temporary folder, for tests. It is never synced
+    /// ([`Durability::Off`]), and is removed when it is closed, or when the last handle and these options are dropped.
+    ///
+    /// SQLite has no write-ahead log in memory, so this crate has no databases there. A temporary folder in memory (as
+    /// `TMPDIR=/dev/shm`) makes them as fast.
+    ///
+    /// # Errors
+    /// If the folder cannot be created.
+    pub fn temporary() -> Result<Self> {
+        let temporary = Temporary::new()?;
+        let options = Self::new(temporary.database()).durability(Durability::Off);
+        Ok(Self { temporary: Some(Arc::new(temporary)), ..options })
     }
 
     /// Failures that an answered write survives. Default: [`Durability::Full`].
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// Whether all writes return [`Error::Stopped`](crate::Error::Stopped) after an I/O error of a commit or of a
+    /// checkpoint. Default: `false`, the next write is tried as if nothing had been.
+    ///
+    /// After a failed sync, Linux marks the data as written though it is not on the disk, and a later sync succeeds.
+    /// With `true` nothing more is committed, and the log is not carried over at the close. Only a new process that
+    /// reads from the disk knows what is there.
+    #[must_use]
+    pub fn stop_after_failed_sync(mut self, stop: bool) -> Self {
+        self.stop_after_failed_sync = stop;
         self
     }
 
@@ -104,19 +162,35 @@ impl Options {
         self
     }
 
-    /// Capacity of the write queue. Default: 1,024. Further callers wait for a place, in order of arrival.
+    /// Number of waiting writes from which further ones are refused with
+    /// [`Error::QueueFull`](crate::Error::QueueFull). Default: no limit: each waiting write is one thread or task of the
+    /// application, which bounds these.
     #[must_use]
-    pub fn queue(mut self, writes: usize) -> Self {
-        self.queue = writes.max(1);
+    pub fn max_queue(mut self, writes: usize) -> Self {
+        self.max_queue = writes.max(1);
         self
     }
 
-    /// Limits of one commit: `writes` is the largest number of writes in it (default: 256), `time` the time after which
-    /// no further write joins it (default: 5 ms).
+    /// Longest time from a call to the begin of its closure; see [`Database::with_timeout`]. Default: no limit.
     #[must_use]
-    pub fn commit_at(mut self, writes: usize, time: Duration) -> Self {
-        self.writes = writes.max(1);
-        self.time = time;
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Limits of one commit: the largest number of writes in it (default: 256), and the time after which no further
+    /// write joins it (default: 5 ms).
+    #[must_use]
+    pub fn max_batch(mut self, writes: usize, time: Duration) -> Self {
+        self.batch = (writes.max(1), time);
+        self
+    }
+
+    /// Time for which a blocked caller polls for an answer before it sleeps, if commits take microseconds and at most
+    /// one other caller waits. Default: 0. More latency is saved than CPU is spent where processors are idle.
+    #[must_use]
+    pub fn spin(mut self, limit: Duration) -> Self {
+        self.spin = limit;
         self
     }
 
@@ -127,8 +201,8 @@ impl Options {
         self
     }
 
-    /// Refuses writes with [`Error::LogFull`] while the write-ahead log has this many frames or more and a reader
-    /// prevents its truncation. Default: no limit.
+    /// Refuses writes with [`Error::LogFull`](crate::Error::LogFull) while the write-ahead log has this many frames or
+    /// more and a reader prevents its truncation. Default: no limit.
     #[must_use]
     pub fn max_log(mut self, frames: u64) -> Self {
         self.max_log = Some(frames);
@@ -143,11 +217,31 @@ impl Options {
         self
     }
 
-    /// Runs `set` first on every new connection, for PRAGMAs, functions and collations. It cannot create the schema:
-    /// most of the connections are read-only.
+    /// Interrupts a write closure that takes longer, as [`Options::max_read`] does. Default: no limit.
+    ///
+    /// If the interrupted statement changes rows, SQLite rolls back the whole transaction: the other writes of the
+    /// commit return [`Error::RolledBack`](crate::Error::RolledBack).
     #[must_use]
-    pub fn on_connection(mut self, set: impl Fn(&Connection) -> rusqlite::Result<()> + Send + Sync + 'static) -> Self {
-        self.on_connection = Arc::new(set);
+    pub fn max_write(mut self, limit: Duration) -> Self {
+        self.max_write = Some(limit);
+        self
+    }
+
+    /// Runs `set` first on each new connection that can write, for PRAGMAs, functions, collations and attached
+    /// databases: the writer, the one for checkpoints and those of [`Database::exclusive`].
+    ///
+    /// This crate sets the authorizer and the commit, rollback and WAL hooks of the writer after it. The update hook is
+    /// free.
+    #[must_use]
+    pub fn on_writer(mut self, set: impl Fn(&mut Connection) -> rusqlite::Result<()> + Send + Sync + 'static) -> Self {
+        self.on_writer = Arc::new(set);
+        self
+    }
+
+    /// Runs `set` first on each new connection that reads.
+    #[must_use]
+    pub fn on_reader(mut self, set: impl Fn(&mut Connection) -> rusqlite::Result<()> + Send + Sync + 'static) -> Self {
+        self.on_reader = Arc::new(set);
         self
     }
 
@@ -157,7 +251,7 @@ impl Options {
     /// # Errors
     /// If the database cannot be opened, or cannot use a write-ahead log (in-memory databases, some network file
     /// systems).
-    pub fn open(self) -> Result<Database, Error> {
+    pub fn open(self) -> Result<Database> {
         Database::open(self)
     }
 }

@@ -5,8 +5,9 @@
 //! does not depend on SQLite: `tests/model.rs` runs it under a model checker.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex, lock, wait_timeout};
 
 /// The seat `S` and the waiting jobs `J`.
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub struct Queue<S, J> {
     state: Mutex<State<S, J>>,
     /// Signals the writer thread that there is work.
     work: Condvar,
+    capacity: usize,
 }
 
 #[derive(Debug)]
@@ -21,16 +23,25 @@ struct State<S, J> {
     /// `None` while a thread holds it.
     seat: Option<S>,
     jobs: VecDeque<J>,
-    /// Whether the writer thread waits for `work`.
-    waits: bool,
+    /// Number of jobs that wake the writer thread while it holds the seat. `None` while it runs.
+    awaited: Option<usize>,
     closed: bool,
 }
 
+/// A job that was not accepted.
+#[derive(Debug)]
+pub enum Refused<J> {
+    /// The queue is closed.
+    Closed(J),
+    /// The queue has as many jobs as it may.
+    Full(J),
+}
+
 impl<S, J> Queue<S, J> {
-    /// A queue with a free seat and no jobs.
-    pub fn new(seat: S) -> Self {
-        let state = State { seat: Some(seat), jobs: VecDeque::new(), waits: false, closed: false };
-        Self { state: Mutex::new(state), work: Condvar::new() }
+    /// A queue with a free seat and no jobs, for at most `capacity` jobs.
+    pub fn new(seat: S, capacity: usize) -> Self {
+        let state = State { seat: Some(seat), jobs: VecDeque::new(), awaited: None, closed: false };
+        Self { state: Mutex::new(state), work: Condvar::new(), capacity }
     }
 
     /// Takes the seat if it is free and no job waits.
@@ -40,36 +51,62 @@ impl<S, J> Queue<S, J> {
         if first { state.seat.take() } else { None }
     }
 
-    /// Appends a job.
+    /// Appends a job. Returns the number of jobs that wait.
     ///
     /// # Errors
-    /// Returns the job if the queue is closed.
-    pub fn push(&self, job: J) -> Result<(), J> {
+    /// Returns the job if it is not accepted.
+    pub fn push(&self, job: J) -> Result<usize, Refused<J>> {
         let mut state = lock(&self.state);
         if state.closed {
-            return Err(job);
+            return Err(Refused::Closed(job));
+        }
+        if state.jobs.len() >= self.capacity {
+            return Err(Refused::Full(job));
         }
         state.jobs.push_back(job);
-        let wake = state.waits && state.seat.is_some();
+        let waiting = state.jobs.len();
+        // If the seat is free and other jobs wait, the writer thread has been woken for them.
+        let is_first = state.seat.is_some() && waiting == 1;
+        let wake = state.awaited.is_some_and(|awaited| is_first || waiting == awaited);
         drop(state);
         if wake {
             self.work.notify_one();
         }
-        Ok(())
+        Ok(waiting)
     }
 
     /// Removes up to `most` jobs, the oldest first. The caller must hold the seat.
-    pub fn take(&self, most: usize) -> Vec<J> {
+    pub fn take(&self, most: usize) -> VecDeque<J> {
         let mut state = lock(&self.state);
-        let most = most.min(state.jobs.len());
+        if most >= state.jobs.len() {
+            return std::mem::take(&mut state.jobs);
+        }
         state.jobs.drain(..most).collect()
+    }
+
+    /// Sleeps until `enough` jobs are there or none has arrived for `gap`, at most `gaps` times. The writer thread calls
+    /// it with the seat held.
+    pub fn gather(&self, enough: usize, gap: Duration, gaps: u32) {
+        let mut state = lock(&self.state);
+        for _ in 0..gaps {
+            let before = state.jobs.len();
+            if before >= enough || state.closed {
+                break;
+            }
+            state.awaited = Some(enough);
+            state = wait_timeout(&self.work, state, gap);
+            state.awaited = None;
+            if state.jobs.len() == before {
+                break;
+            }
+        }
     }
 
     /// Releases the seat.
     pub fn leave(&self, seat: S) {
         let mut state = lock(&self.state);
         state.seat = Some(seat);
-        let wake = state.waits && (!state.jobs.is_empty() || state.closed);
+        let wake = state.awaited.is_some() && (!state.jobs.is_empty() || state.closed);
         drop(state);
         if wake {
             self.work.notify_one();
@@ -89,11 +126,11 @@ impl<S, J> Queue<S, J> {
             {
                 return if more { Ok(seat) } else { Err(seat) };
             }
-            state.waits = true;
+            state.awaited = Some(usize::MAX);
             #[expect(clippy::unwrap_used, reason = "as in `lock`")]
             let waited = self.work.wait(state).unwrap();
             state = waited;
-            state.waits = false;
+            state.awaited = None;
         }
     }
 

@@ -1,38 +1,56 @@
 //! The pool of read-only connections.
 
+use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::task::{Context, Poll};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, InterruptHandle};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use rusqlite::Connection;
 
-use crate::authorize::{self, GUARDED, OUTSIDE};
+use crate::authorize::{self, INSIDE, OUTSIDE};
 use crate::connection::{self, Purpose};
 use crate::error::Error;
-use crate::job::guarded;
 use crate::nesting;
 use crate::options::Options;
-use crate::sync::lock;
+use crate::panics::guarded;
+use crate::sync::{Condvar, Mutex, lock, wait_timeout};
+use crate::wait::{self, Slot};
+use crate::watch::Watch;
 
 /// A pool that serves waiting callers in order of arrival.
 pub struct Readers {
-    idle: Mutex<Vec<Reader>>,
-    /// One permit for each idle connection.
-    free: Semaphore,
-    /// Start of the current read of each connection, in nanoseconds since `opened` and at least 1; 0 if it is idle.
-    since: Box<[AtomicU64]>,
-    /// Of each connection, in the order of `since`.
-    interrupts: Mutex<Vec<InterruptHandle>>,
-    opened: Instant,
+    state: Mutex<State>,
+    /// Of each connection, by its number.
+    watches: Mutex<Vec<Arc<Watch>>>,
+    /// Held by a caller that takes all connections: two of them would wait for each other.
+    all: Mutex<()>,
+    /// Reads of asynchronous callers, for the threads that run them.
+    work: Mutex<Work>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Reader>,
+    waiting: VecDeque<Arc<Slot<Reader>>>,
+    is_closed: bool,
+}
+
+#[derive(Default)]
+struct Work {
+    reads: VecDeque<Box<dyn FnOnce() + Send>>,
+    /// Threads that wait for a read.
+    idle: usize,
 }
 
 struct Reader {
     connection: Connection,
     /// Mode of the authorizer.
     inside: Arc<AtomicU8>,
-    number: usize,
+    watch: Arc<Watch>,
 }
 
 impl Drop for Reader {
@@ -40,6 +58,9 @@ impl Drop for Reader {
         connection::finalize_statements(&self.connection);
     }
 }
+
+/// Time after which a thread that runs reads of asynchronous callers ends if there are none.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// A borrowed connection, returned to the pool on drop.
 pub struct Lease {
@@ -49,52 +70,42 @@ pub struct Lease {
 
 impl Readers {
     /// Creates the pool without connections: the writer must create the file first.
-    pub fn new(readers: usize) -> Self {
+    pub fn new() -> Self {
         Self {
-            idle: Mutex::new(Vec::with_capacity(readers)),
-            free: Semaphore::new(0),
-            interrupts: Mutex::new(Vec::with_capacity(readers)),
-            since: (0..readers).map(|_| AtomicU64::new(0)).collect(),
-            opened: Instant::now(),
+            state: Mutex::default(),
+            watches: Mutex::default(),
+            all: Mutex::default(),
+            work: Mutex::default(),
+            arrived: Condvar::new(),
         }
     }
 
     /// Opens all connections of the pool.
     pub fn open(&self, options: &Options) -> Result<(), Error> {
-        for number in 0..self.since.len() {
+        for _ in 0..options.readers {
             let mut connection = connection::open(options, Purpose::Read)?;
             let inside = Arc::new(AtomicU8::new(OUTSIDE));
             authorize::set(&mut connection, inside.clone(), "".into(), Arc::default())?;
-            lock(&self.interrupts).push(connection.get_interrupt_handle());
-            lock(&self.idle).push(Reader { connection, inside, number });
+            let watch = Arc::new(Watch::new(&connection));
+            lock(&self.watches).push(watch.clone());
+            lock(&self.state).idle.push(Reader { connection, inside, watch });
         }
-        self.free.add_permits(self.since.len());
         Ok(())
     }
 
     /// Age of the oldest read in progress.
     pub fn oldest(&self) -> Option<Duration> {
-        let since = self.since.iter().map(|since| since.load(Relaxed)).filter(|since| *since > 0).min()?;
-        Some(self.opened.elapsed().saturating_sub(Duration::from_nanos(since)))
+        lock(&self.watches).iter().filter_map(|watch| watch.age()).max()
     }
 
     /// Interrupts the reads that have taken longer than this.
     pub fn interrupt(&self, limit: Duration) {
-        // A connection that is lent stays with its read as long as this lock is held.
-        let _lent = lock(&self.idle);
-        let now = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        for (since, interrupt) in self.since.iter().zip(lock(&self.interrupts).iter()) {
-            let since = since.load(Relaxed);
-            if since > 0 && now.saturating_sub(since) > limit {
-                interrupt.interrupt();
-            }
-        }
+        lock(&self.watches).iter().for_each(|watch| watch.interrupt_after(limit));
     }
 
     /// Identifies the pool among what a thread holds.
     fn address(&self) -> usize {
-        self.since.as_ptr().addr()
+        (&raw const *self).addr()
     }
 
     /// Refuses a call inside a closure that reads, which could wait for its own connection.
@@ -102,31 +113,149 @@ impl Readers {
         if nesting::is_held(self.address()) { Err(Error::Nested) } else { Ok(()) }
     }
 
-    /// Waits for an idle connection.
-    pub async fn lend(self: &Arc<Self>) -> Result<Lease, Error> {
-        self.free.acquire().await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
-        let Some(reader) = lock(&self.idle).pop() else { return Err(Error::Closed) };
-        let now = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.since[reader.number].store(now.max(1), Relaxed);
-        Ok(Lease { readers: self.clone(), reader: Some(reader) })
+    /// Takes an idle connection, or a place in the queue for one.
+    fn ask(&self) -> Result<Result<Reader, Arc<Slot<Reader>>>, Error> {
+        let mut state = lock(&self.state);
+        if state.is_closed {
+            return Err(Error::Closed);
+        }
+        if let Some(reader) = state.idle.pop() {
+            return Ok(Ok(reader));
+        }
+        let place = Arc::<Slot<Reader>>::default();
+        state.waiting.push_back(place.clone());
+        Ok(Err(place))
     }
 
-    /// Waits until all connections are idle, and takes them.
-    pub async fn lend_all(self: &Arc<Self>) -> Result<Vec<Lease>, Error> {
-        let all = u32::try_from(self.since.len()).unwrap_or(u32::MAX);
-        self.free.acquire_many(all).await.map(SemaphorePermit::forget).map_err(|_| Error::Closed)?;
-        let now = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let lend = |reader: Reader| {
-            self.since[reader.number].store(now.max(1), Relaxed);
-            Lease { readers: self.clone(), reader: Some(reader) }
+    fn lease(self: &Arc<Self>, reader: Reader) -> Lease {
+        reader.watch.begin();
+        Lease { readers: self.clone(), reader: Some(reader) }
+    }
+
+    /// Waits for an idle connection.
+    pub fn lend(self: &Arc<Self>, deadline: Option<Instant>) -> Result<Lease, Error> {
+        let place = match self.ask()? {
+            Ok(reader) => return Ok(self.lease(reader)),
+            Err(place) => place,
         };
-        Ok(lock(&self.idle).drain(..).map(lend).collect())
+        match wait::block(deadline, |waker| place.poll(waker)) {
+            Some(reader) => reader.map(|reader| self.lease(reader)).ok_or(Error::Closed),
+            None => place.end().map(|reader| self.lease(reader)).ok_or(Error::Timeout),
+        }
+    }
+
+    /// Waits for an idle connection without blocking the thread.
+    pub async fn lend_async(self: &Arc<Self>) -> Result<Lease, Error> {
+        match self.ask()? {
+            Ok(reader) => Ok(self.lease(reader)),
+            Err(place) => Place { readers: self, place }.await.map(|reader| self.lease(reader)).ok_or(Error::Closed),
+        }
+    }
+
+    /// Calls `each` with each connection of the pool, when all of them are idle.
+    pub fn with_all<R>(
+        self: &Arc<Self>,
+        deadline: Option<Instant>,
+        each: impl FnMut(Lease) -> R,
+    ) -> Result<Vec<R>, Error> {
+        let all = lock(&self.all);
+        let count = lock(&self.watches).len();
+        let leases = (0..count).map(|_| self.lend(deadline)).collect::<Result<Vec<_>, _>>();
+        drop(all);
+        Ok(leases?.into_iter().map(each).collect())
+    }
+
+    /// Runs a read in a thread of its own, and starts one if none is idle. There are as many as connections at most,
+    /// because each read has one.
+    pub fn run(self: &Arc<Self>, read: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        let mut work = lock(&self.work);
+        work.reads.push_back(Box::new(read));
+        if work.idle >= work.reads.len() {
+            drop(work);
+            self.arrived.notify_one();
+            return Ok(());
+        }
+        let readers = self.clone();
+        let started = Builder::new().name("onewriter-read".into()).spawn(move || readers.serve());
+        if started.is_err() {
+            work.reads.pop_back();
+            return Err(Error::Closed);
+        }
+        Ok(())
+    }
+
+    /// Main loop of a thread that reads.
+    fn serve(&self) {
+        let mut work = lock(&self.work);
+        loop {
+            if let Some(read) = work.reads.pop_front() {
+                drop(work);
+                read();
+                work = lock(&self.work);
+                continue;
+            }
+            let started = Instant::now();
+            work.idle += 1;
+            while work.reads.is_empty() && started.elapsed() < IDLE && !lock(&self.state).is_closed {
+                work = wait_timeout(&self.arrived, work, IDLE);
+            }
+            work.idle -= 1;
+            if work.reads.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Gives the connection to the caller that has waited longest.
+    fn give_back(&self, mut reader: Reader) {
+        let mut state = lock(&self.state);
+        if state.is_closed {
+            return;
+        }
+        while let Some(place) = state.waiting.pop_front() {
+            match place.fill(reader) {
+                Ok(()) => return,
+                // The caller no longer waits.
+                Err(back) => reader = back,
+            }
+        }
+        state.idle.push(reader);
     }
 
     /// Rejects new reads. Borrowed connections are closed when they are returned.
     pub fn close(&self) {
-        self.free.close();
-        lock(&self.idle).clear();
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        let (idle, waiting) = (std::mem::take(&mut state.idle), std::mem::take(&mut state.waiting));
+        drop(state);
+        drop(idle);
+        for place in waiting {
+            drop(place.end());
+        }
+        let _work = lock(&self.work);
+        self.arrived.notify_all();
+    }
+}
+
+/// A place in the queue for a connection.
+struct Place<'a> {
+    readers: &'a Readers,
+    place: Arc<Slot<Reader>>,
+}
+
+impl Future for Place<'_> {
+    type Output = Option<Reader>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.place.poll(context.waker())
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if let Some(reader) = self.place.end() {
+            self.readers.give_back(reader);
+        }
     }
 }
 
@@ -136,9 +265,9 @@ impl Lease {
         let Some(Reader { connection, inside, .. }) = &self.reader else { return Err(Error::Closed.into()) };
         connection::execute(connection, "BEGIN").map_err(Error::from)?;
         let _held = nesting::hold(&[self.readers.address()]);
-        inside.store(GUARDED, Relaxed);
+        inside.store(INSIDE, Relaxed);
         // The drop of the lease ends the transaction, also after a panic in a conversion.
-        guarded(closure, connection)
+        guarded(|| closure(connection))
     }
 }
 
@@ -152,11 +281,7 @@ impl Drop for Lease {
             // A transaction that only read has nothing to lose, and a failure is found by the next `BEGIN`.
             let _ended = connection::execute(&reader.connection, "ROLLBACK");
         }
-        self.readers.since[reader.number].store(0, Relaxed);
-        let mut idle = lock(&self.readers.idle);
-        if !self.readers.free.is_closed() {
-            idle.push(reader);
-            self.readers.free.add_permits(1);
-        }
+        reader.watch.end();
+        self.readers.give_back(reader);
     }
 }

@@ -36,7 +36,7 @@ impl<const VOLATILE: bool> Ours<VOLATILE> {
             return Ok(vec![self.names.iter().map(null).collect(); self.readers + 1]);
         };
         let asked = |connection: &Connection| Ok(connect::read_back(connection, &self.names));
-        let written = database.write(asked).map_err(|e: onewriter::Error| Fault::other(e))?;
+        let written = database.write_with(|tx| asked(tx)).map_err(|e: onewriter::Error| Fault::other(e))?;
         let read = database.each_reader(asked).map_err(|e: onewriter::Error| Fault::other(e))?;
         std::iter::once(written).chain(read).collect()
     }

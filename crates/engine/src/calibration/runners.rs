@@ -12,7 +12,7 @@ use litelab_stats::{Confidence, median};
 use crate::error::EngineError;
 use crate::noop;
 use crate::prepare::Prepared;
-use crate::runner::{Runners, check_support};
+use crate::runner::{NOOP, Runners, check_support};
 use crate::scratch::Scratch;
 use crate::trial::{self, TrialContext};
 
@@ -41,7 +41,7 @@ pub fn runner_costs(
         };
         let name = &runner.manifest.name;
         let mut ours = noop::variant(variant, name);
-        let noop = description.drivers.iter().find(|d| d.name == noop::DRIVER);
+        let noop = description.drivers.iter().find(|d| d.name == NOOP);
         if noop.is_none_or(|noop| check_support(noop, &mut ours).is_err()) {
             continue;
         }
@@ -56,7 +56,7 @@ pub fn runner_costs(
                 patience: noop::patience(trial::Patience::default()),
                 keep_going: &mut || keep_going(),
             };
-            if let (Outcome::Measured(measurement), _) = trial::run(&ours, noop::DRIVER, &mut bench) {
+            if let (Outcome::Measured(measurement), _) = trial::run(&ours, NOOP, &mut bench) {
                 seen.extend(measure::cost(&measurement.result));
             }
             if !keep_going() {

@@ -4,6 +4,8 @@ use litelab_model::Variant;
 use litelab_protocol::{Begin, Dialect, ErrorCount, Invocation, Operation, Transaction, TrialResult, codes};
 use litelab_record::outcome::Flag;
 
+use crate::runner::NOOP;
+
 /// Checks that no transaction of a role fails more often than the scenario permits: throughput and latency cover
 /// committed transactions only, and do not represent the work if many failed.
 ///
@@ -56,7 +58,7 @@ fn hint(variant: &Variant, operation: &Operation, code: &str) -> Option<&'static
 /// changed a row although it consists only of reads and changes of rows. For a transaction of several statements, one
 /// row of any of them suffices.
 pub(super) fn idle(variant: &Variant, result: &TrialResult) -> Vec<Flag> {
-    if variant.trial.driver == crate::noop::DRIVER {
+    if variant.trial.driver == NOOP {
         return Vec::new();
     }
     let flag = |o: &Operation, count: u64, empty: bool| Flag::Idle {

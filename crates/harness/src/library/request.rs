@@ -25,7 +25,6 @@ enum Kind<'a> {
     /// One attempt, kept outside of the request because the layer may drop a request.
     Kept {
         attempt: Arc<Kept>,
-        transaction: usize,
         writes: bool,
     },
     Script(&'static [String]),
@@ -86,8 +85,8 @@ impl<'a> Request<'a> {
         Self(Kind::Attempt(transactions, execution))
     }
 
-    pub(super) fn kept(attempt: Arc<Kept>, transaction: usize, writes: bool) -> Self {
-        Self(Kind::Kept { attempt, transaction, writes })
+    pub(super) fn kept(attempt: Arc<Kept>, writes: bool) -> Self {
+        Self(Kind::Kept { attempt, writes })
     }
 
     pub(super) fn script(statements: &'static [String]) -> Self {
@@ -102,14 +101,34 @@ impl<'a> Request<'a> {
         Self(Kind::Statements(statements))
     }
 
-    /// Index of the transaction in the trial, and whether it writes; `None` for a request without a transaction.
+    /// Whether the transaction writes; `None` for a request without a transaction.
     #[must_use]
-    pub fn of_transaction(&self) -> Option<(usize, bool)> {
+    pub fn writes(&self) -> Option<bool> {
         match &self.0 {
-            Kind::Transaction { transactions, .. } => Some((transactions.index(), transactions.writes())),
-            Kind::Attempt(transactions, _) => Some((transactions.index(), transactions.writes())),
-            Kind::Kept { transaction, writes, .. } => Some((*transaction, *writes)),
+            Kind::Transaction { transactions, .. } => Some(transactions.writes()),
+            Kind::Attempt(transactions, _) => Some(transactions.writes()),
+            Kind::Kept { writes, .. } => Some(*writes),
             Kind::Script(_) | Kind::Settings { .. } | Kind::Statements(_) => None,
+        }
+    }
+
+    /// Runs one attempt of a transaction, as [`Request::run`]. A layer may run it again after it has rolled back the
+    /// changes of the run before.
+    ///
+    /// # Errors
+    /// As for [`Request::run`], and for a request that is no attempt.
+    pub fn run_attempt<S: Session>(&mut self, session: &mut S) -> Result<Reply, Fault> {
+        let run = |transactions: &mut Transactions, execution: &mut Execution, session: &mut S| {
+            transactions.discard_yielded();
+            attempt(transactions, session, execution)
+        };
+        match &mut self.0 {
+            Kind::Attempt(transactions, execution) => run(transactions, execution, session),
+            Kind::Kept { attempt: kept, .. } => {
+                let (transactions, execution) = &mut *kept.lock();
+                run(transactions, execution, session)
+            }
+            Kind::Transaction { .. } | Kind::Script(_) | Kind::Settings { .. } | Kind::Statements(_) => Err(mistaken()),
         }
     }
 
@@ -123,11 +142,7 @@ impl<'a> Request<'a> {
                 let execution = transactions.execute(session, shares)?;
                 Ok(Reply(Content::Transaction(transactions, execution)))
             }
-            Kind::Attempt(transactions, execution) => attempt(transactions, session, execution),
-            Kind::Kept { attempt: kept, .. } => {
-                let (transactions, execution) = &mut *kept.lock();
-                attempt(transactions, session, execution)
-            }
+            Kind::Attempt(..) | Kind::Kept { .. } => Err(Fault::Other("a layer repeats an attempt".into())),
             Kind::Script(statements) => session.script(statements).map(|()| Reply(Content::Done)),
             Kind::Settings { names, barrier } => {
                 let (begun, mut missing) = (Instant::now(), barrier.arrive());

@@ -79,13 +79,13 @@ async fn execute_in_layer_async<G: GroupCommit>(
     mut transactions: Box<Transactions>,
     handle: Box<Handle<G>>,
 ) -> Executed<G> {
-    let (index, writes) = (transactions.index(), transactions.writes());
+    let writes = transactions.writes();
     let (layer, ..) = handle.of(writes);
     let execution = transactions.begin();
     // The layer may drop a request that it cannot run; the transactions must survive it.
     let kept = Arc::new(Kept::new(transactions, execution));
     loop {
-        let ran = layer.run(Request::kept(kept.clone(), index, writes)).await;
+        let ran = layer.run(Request::kept(kept.clone(), writes)).await;
         let again = {
             let (transactions, execution) = &mut *kept.lock();
             let committed = ran.map_or_else(|fault| transactions.fail(fault), |_| Ok(true))?;

@@ -26,16 +26,6 @@ pub struct CheckedStatements(OnceLock<(Prepare, Vec<Vec<Shape>>)>);
 struct Shape {
     columns: usize,
     job: Job,
-    /// Largest number of executions in a transaction that may change something.
-    changes: u32,
-}
-
-impl CheckedStatements {
-    /// Whether at most one execution of a statement in the transaction may change something.
-    pub fn is_one_statement(&self, transaction: usize) -> bool {
-        let shapes = self.0.get().map(|(_, shapes)| &shapes[transaction]);
-        shapes.is_some_and(|shapes| shapes.iter().map(|shape| shape.changes).sum::<u32>() <= 1)
-    }
 }
 
 impl<'a> Cached<'a> {
@@ -49,9 +39,8 @@ impl<'a> Cached<'a> {
         // `column_names` returns a list in one release of rusqlite and an iterator in the next.
         #[allow(clippy::useless_conversion)]
         let names: Vec<&str> = statement.column_names().into_iter().collect();
-        let changes = if statement.readonly() { 0 } else { spec.repeat };
         let job = Job::check(spec, statement.parameter_count(), &names)?;
-        Ok(Shape { columns: names.len(), job, changes })
+        Ok(Shape { columns: names.len(), job })
     }
 
     fn batch(&self, sql: &str) -> Result<(), Fault> {

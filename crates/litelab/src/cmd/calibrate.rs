@@ -18,7 +18,7 @@ use litelab_report::export::json;
 use litelab_report::terminal;
 
 use crate::exit::{BadInput, Exit};
-use crate::{building, files, interrupt, output, style};
+use crate::{building, files, installation, interrupt, output, style};
 
 #[derive(clap::Args)]
 #[command(
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         print(&kept, args.json)?;
         return Ok(Exit::Ok);
     }
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     for directory in [data, &args.dir] {
         files::make(directory)?;
     }

@@ -9,7 +9,7 @@ use litelab_conformance::{CheckOutcome, CheckVerdict, Progress, Report, Suite};
 
 use crate::exit::Exit;
 use crate::progress::HEARTBEAT;
-use crate::{files, interrupt, output, style};
+use crate::{files, installation, interrupt, output, style};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -32,7 +32,7 @@ pub struct Args {
 
 /// Checks the runners. [`Exit::Failed`] if any check fails.
 pub fn run(args: &Args) -> Result<Exit> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     files::make(&args.dir)?;
     let names = if args.names.is_empty() { built(&runners) } else { args.names.clone() };
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -10,7 +10,7 @@ use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse_with;
 use litelab_report::compare::{Builds, Comparison, Confirmation, Side, confirm};
 
-use crate::{execution, files, interrupt, output};
+use crate::{execution, files, installation, interrupt, output};
 
 /// Runs the regressions of a comparison again, with databases in `directory`, and judges the result.
 ///
@@ -24,7 +24,7 @@ pub fn run(
     metrics: &[Metric],
     directory: &Path,
 ) -> Result<Confirmation> {
-    let runners = match super::runners() {
+    let runners = match installation::runners() {
         Ok(runners) => runners,
         Err(error) => return Ok(confirm::failed(comparison, &format!("{error:#}"))),
     };

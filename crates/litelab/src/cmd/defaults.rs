@@ -11,7 +11,7 @@ use litelab_model::pragma;
 use litelab_protocol::{DriverDescription, Inspect, Inspection, Upgrade, Value};
 
 use crate::exit::Exit;
-use crate::{output, style};
+use crate::{installation, output, style};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -42,7 +42,7 @@ const COLUMNS: [&str; 9] = [
 
 /// Prints the table.
 pub fn run(args: &Args) -> Result<Exit> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     let mut wanted = Vec::new();
     for name in &args.drivers {
         let driver = runners.driver(name)?;

@@ -12,7 +12,7 @@ use litelab_engine::runner::{Driver, Runner};
 use litelab_protocol::{Inspect, Setting};
 
 use crate::exit::{BadInput, Exit};
-use crate::{building, output, style};
+use crate::{building, installation, output, style};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -221,7 +221,7 @@ fn file_name(path: &Path) -> &str {
 
 /// Has the driver open the connections on a stand-in.
 fn connections(args: &Args, name: &str, facts: &Facts) -> Result<App> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     let driver = runners.driver(name)?;
     let opening = opening(args, &driver)?;
     let stand_in = StandIn::new(&facts.file)?;

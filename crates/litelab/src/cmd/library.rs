@@ -4,7 +4,7 @@ use anyhow::Result;
 use litelab_model::library::{self, Kind};
 
 use crate::exit::Exit;
-use crate::output;
+use crate::{installation, output};
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -54,7 +54,7 @@ fn check(kind: Kind, name: &str) -> Result<()> {
         Kind::Study => {
             let (study, text) = library::study(name)?;
             // Without runners no dialect of a server is available.
-            let dialects = super::runners().map(|runners| runners.dialects()).unwrap_or_default();
+            let dialects = installation::runners().map(|runners| runners.dialects()).unwrap_or_default();
             let options =
                 litelab_model::Options { dialects, tried: Some(litelab_database::pragma::tried), ..Default::default() };
             litelab_model::resolve::resolve(&study, &text, &options)?;

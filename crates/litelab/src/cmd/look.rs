@@ -12,13 +12,13 @@ use litelab_report::analysis::{self, VariantAnalysis};
 use litelab_report::number;
 
 use crate::exit::Exit;
-use crate::{execution, files, interrupt, output, style};
+use crate::{execution, files, installation, interrupt, output, style};
 
 const STUDY: &str = "look";
 
 /// Runs the study `look` and prints a line for each profile.
 pub fn run() -> Result<Exit> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     let (study, text) = library::study(STUDY)?;
     let plan = resolve::resolve(&study, &text, &Options { dialects: runners.dialects(), ..Options::default() })?;
     let directory = Path::new(files::DIRECTORY);

@@ -29,7 +29,6 @@ use std::num::NonZeroUsize;
 
 use litelab_model::{Quantity, Scalar, Vars};
 
-pub use crate::installation::runners;
 #[cfg(not(feature = "servers"))]
 pub use without_servers as servers;
 

@@ -13,7 +13,7 @@ use litelab_report::{Change, Repetition, ReportError, repetition, terminal};
 use crate::execution::{self, RunFiles};
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
-use crate::{building, files, interrupt, output, style};
+use crate::{building, files, installation, interrupt, output, style};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     if info.rounds() == 0 {
         return Err(BadInput(format!("{}: it has no round, so there is nothing to repeat", args.run.display())).into());
     }
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     let (file, run) = match &args.resume {
         Some(file) => {
             let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;

@@ -11,7 +11,7 @@ use litelab_stats::ClaimVerdict;
 
 use crate::execution::{self, RunFiles};
 use crate::exit::{BadInput, Exit};
-use crate::{building, files, interrupt, output, style};
+use crate::{building, files, installation, interrupt, output, style};
 
 #[derive(clap::Args)]
 #[command(
@@ -61,7 +61,7 @@ pub struct Args {
 
 /// Runs the study and prints the results.
 pub fn run(args: Args) -> Result<Exit> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     let (file, run) = match &args.resume {
         Some(file) => {
             let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;

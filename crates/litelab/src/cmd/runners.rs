@@ -9,7 +9,7 @@ use litelab_engine::runner::{NOOP, Runner};
 use litelab_model::advisory::{self, Advisory};
 
 use crate::exit::Exit;
-use crate::{building, interrupt, output, style};
+use crate::{building, installation, interrupt, output, style};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<Exit> {
 const WIDTHS: [usize; 3] = [8, 18, 10];
 
 fn list(all: bool) -> Result<Exit> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     let advisories = advisory::of_sqlite()?;
     // Defects of the listed SQLite builds by name, and lines on what is not built or does not work.
     let (mut defects, mut rest) = (BTreeMap::new(), Vec::new());
@@ -111,7 +111,7 @@ fn columns([language, driver, version]: [&str; 3], sqlite: &str) -> String {
 }
 
 fn build(names: &[String], force: bool) -> Result<Exit> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     for name in names {
         runners.get(name)?;
     }

@@ -14,7 +14,7 @@ use litelab_record::calibration::Clock;
 use litelab_report::number;
 
 use crate::exit::{BadInput, Exit};
-use crate::{interrupt, output, style};
+use crate::{installation, interrupt, output, style};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -28,7 +28,7 @@ type Found = Result<String, String>;
 
 /// Checks all parts. [`Exit::Failed`] if one of them fails.
 pub fn run(args: &Args) -> Result<Exit> {
-    let runners = super::runners()?;
+    let runners = installation::runners()?;
     let folder = scratch::Folder::make(&args.dir);
     let folder = folder.map_err(|e| BadInput(format!("{}: cannot make a folder in it: {e}", args.dir.display())))?;
     let begun = Instant::now();

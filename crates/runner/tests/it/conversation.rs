@@ -20,7 +20,7 @@ fn describe_names_the_builds() {
     assert_eq!((&c.version, &c.sqlite), (&sqlite.version, &driver.sqlite));
     assert!(!c.sharings.contains(&"group-commit".into()));
     let names: Vec<_> = description.drivers.iter().map(|driver| driver.name.as_str()).collect();
-    assert_eq!(names, ["rusqlite", "async-sqlite", "c", "noop"]);
+    assert_eq!(names, ["rusqlite", "by-hand", "async-sqlite", "c", "noop"]);
     assert!(description.drivers.iter().all(|driver| driver.sqlite.is_some() == (driver.name != "noop")));
 }
 

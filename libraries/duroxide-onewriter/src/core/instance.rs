@@ -56,8 +56,8 @@ pub struct Lease {
     pub until: Instant,
     /// Messages that the holder has received.
     pub messages: Vec<i64>,
-    /// Whether the holder's acknowledgement is being committed. Until that is decided, the instance cannot be leased
-    /// again.
+    /// Whether the holder's acknowledgement is being committed, or the holder has not received the turn because the fetch
+    /// still accesses the disk. Until that is decided, the instance cannot be leased again.
     pub committing: bool,
 }
 

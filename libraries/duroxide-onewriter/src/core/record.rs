@@ -9,7 +9,7 @@ use semver::Version;
 
 use crate::core::values::custom_status;
 
-/// An instance. It has only the headings of its executions, so an instance takes a few hundred bytes of memory.
+/// An instance, with the headings of its executions and without their histories.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     /// Name of the orchestration; `None` until an acknowledgement contains it.

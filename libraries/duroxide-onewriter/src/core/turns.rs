@@ -3,7 +3,7 @@
 use std::cmp::min;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use duroxide::providers::WorkItem;
 
@@ -218,6 +218,15 @@ impl Core {
         Some(if is_orphan { Found::Orphans(claim, taken) } else { Found::Turn(turn) })
     }
 
+    /// Starts the time of a lease again when its holder receives the turn: what the disk took is not part of it.
+    pub fn begin_turn(&mut self, claim: Claim, now: Moment, time: Duration) {
+        self.change_lease(claim.id, now, |lease| {
+            if let Some(lease) = lease.as_mut().filter(|lease| lease.lease == claim.lease) {
+                (lease.committing, lease.until) = (false, now.lease(time));
+            }
+        });
+    }
+
     /// Records that the fetch counts are stored.
     pub fn turn_recorded(&mut self, claim: Claim, record: &[Retry]) {
         let Some(instance) = self.instances.get_mut(&claim.id) else { return };
@@ -324,6 +333,20 @@ mod tests {
         let set_back = later(now, LEASE, -1);
         assert!(take(&mut core, set_back).is_none(), "it is free, and its message is not visible yet");
         assert_eq!(take(&mut core, later(now, LEASE, 0)).unwrap().attempts, 2);
+    }
+
+    #[test]
+    fn a_lease_begins_when_the_disk_is_done() {
+        let now = Moment::now();
+        let mut core = core(now);
+        start(&mut core, "one", now.wall, now);
+        let turn = take(&mut core, now).unwrap();
+        core.mark_turn(turn.claim, true, now);
+        let slow = later(now, 3 * LEASE, 0);
+        assert!(take(&mut core, slow).is_none(), "nobody else may have it");
+        core.begin_turn(turn.claim, slow, LEASE);
+        assert!(take(&mut core, later(now, 4 * LEASE - Duration::from_nanos(1), 0)).is_none());
+        assert_eq!(take(&mut core, later(now, 4 * LEASE, 0)).unwrap().attempts, 2);
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub struct WorkLease {
     pub lease: u64,
     /// Expiry of the lease.
     pub until: Instant,
-    /// Whether the holder's acknowledgement is being committed. Until that is decided, the activity cannot be leased
-    /// again.
+    /// Whether the holder's acknowledgement is being committed, or the holder has not received the activity because the
+    /// fetch still accesses the disk. Until that is decided, the activity cannot be leased again.
     pub committing: bool,
     /// Whether the acknowledgement is already queued for the commit.
     pub in_line: bool,

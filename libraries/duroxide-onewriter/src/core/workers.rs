@@ -117,22 +117,36 @@ impl Core {
             takes.session.as_ref().is_some_and(|by| sessions.may_take(session, &by.owner_id, now.mono))
         })?;
         let claim = self.tokens.claim(id);
+        let alone = self.alone;
+        let mut record = false;
         self.work.change(id, now, |work| {
             work.attempts += 1;
-            work.lease = Some(WorkLease::new(claim.lease, now.lease(time)));
+            record = !alone && (work.attempts > 1 || work.recovered) && work.attempts != work.recorded;
+            work.lease = Some(WorkLease { committing: record, ..WorkLease::new(claim.lease, now.lease(time)) });
         });
         let work = self.work.get(id)?;
         if let (Some(session), Some(by)) = (&work.lane.session, &takes.session) {
             self.sessions.take(session, by, now.mono, now.lease(by.lock_timeout));
         }
-        let record = !self.alone && (work.attempts > 1 || work.recovered) && work.attempts != work.recorded;
         let item = Arc::clone(&work.item);
         Some(Taken { claim, item, attempts: work.attempts, record, visible: work.visible })
     }
 
-    /// Records that the number of fetches is stored.
-    pub fn work_recorded(&mut self, claim: Claim, now: Moment) {
-        self.work.change(claim.id, now, |work| work.recorded = work.attempts);
+    /// Records that the number of fetches is stored. The time of the lease, and of a session, starts again, because the
+    /// worker receives the activity now: what the disk took is not part of it.
+    pub fn begin_work(&mut self, claim: Claim, takes: &Takes, now: Moment, time: Duration) {
+        self.work.change(claim.id, now, |work| {
+            work.recorded = work.attempts;
+            if let Some(lease) = work.lease.as_mut().filter(|lease| lease.lease == claim.lease) {
+                (lease.committing, lease.until) = (false, now.lease(time));
+            }
+        });
+        let session = self.work.get(claim.id).and_then(|work| work.lane.session.clone());
+        if let (Some(session), Some(by)) = (session, &takes.session)
+            && self.sessions.may_take(&session, &by.owner_id, now.mono)
+        {
+            self.sessions.take(&session, by, now.mono, now.lease(by.lock_timeout));
+        }
     }
 
     /// Ends a lease and makes the activity available again.
@@ -272,5 +286,62 @@ impl Core {
     pub fn forget_sessions(&mut self, now: Moment) -> usize {
         let work = &self.work;
         self.sessions.forget(now.mono, |session| work.has_session(session))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use duroxide::providers::{SessionFetchConfig, TagFilter, WorkItem};
+
+    use super::{Taken, Takes};
+    use crate::core::Core;
+    use crate::core::moment::Moment;
+    use crate::core::recovered::Recovered;
+    use crate::core::work::Work;
+
+    const LEASE: Duration = Duration::from_secs(5);
+
+    fn takes(owner: &str) -> Takes {
+        let session = SessionFetchConfig { owner_id: owner.into(), lock_timeout: LEASE };
+        Takes { tags: TagFilter::Any, session: Some(session) }
+    }
+
+    #[test]
+    fn a_lease_and_a_session_begin_when_the_disk_is_done() {
+        let now = Moment::now();
+        let at = |leases: u32, early: Duration| Moment { wall: now.wall, mono: now.mono + leases * LEASE - early };
+        let mut core = Core::new(Recovered::default(), Some(0), 0, now);
+        let insert = |core: &mut Core, id| {
+            let item = WorkItem::ActivityExecute {
+                instance: "one".into(),
+                execution_id: 1,
+                id,
+                name: "Activity".into(),
+                input: String::new(),
+                session_id: Some("session".into()),
+                tag: None,
+            };
+            let number = core.next_work();
+            core.insert_work(number, Work::new(Arc::new(item), now.wall).unwrap(), now);
+        };
+        let take =
+            |core: &mut Core, owner: &str, now: Moment| -> Option<Taken> { core.take_work(&takes(owner), now, LEASE) };
+        insert(&mut core, 1);
+        let first = take(&mut core, "me", now).unwrap();
+        assert!(!first.record, "a crash ends the attempt without a trace");
+        core.release_work(first.claim, now);
+        let second = take(&mut core, "me", now).unwrap();
+        assert_eq!((second.attempts, second.record), (2, true));
+        let slow = at(3, Duration::ZERO);
+        assert!(take(&mut core, "me", slow).is_none(), "nobody else may have it");
+        core.begin_work(second.claim, &takes("me"), slow, LEASE);
+        insert(&mut core, 2);
+        let early = at(4, Duration::from_nanos(1));
+        assert!(take(&mut core, "you", early).is_none(), "the session is mine");
+        assert_eq!(take(&mut core, "me", early).unwrap().attempts, 1, "the other activity");
+        assert_eq!(take(&mut core, "me", at(4, Duration::ZERO)).unwrap().attempts, 3);
     }
 }

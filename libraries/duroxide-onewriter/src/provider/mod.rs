@@ -1,6 +1,7 @@
 //! The implementation of duroxide's provider traits. The submodules contain the bodies of the methods.
 
 mod admin;
+mod close;
 mod finish;
 mod held;
 mod open;
@@ -13,6 +14,7 @@ mod work;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -41,6 +43,8 @@ pub struct OneWriter {
     polling: Polling,
     acks: Acks,
     durable: Option<Arc<Durable>>,
+    /// Whether a call closes the store or has closed it.
+    closes: AtomicBool,
 }
 
 impl OneWriter {
@@ -51,7 +55,7 @@ impl OneWriter {
         let clock = Arc::clone(&shared);
         let thread = Builder::new().name("duroxide-clock".into()).spawn(move || clock.run_clock());
         thread.map_err(|error| Error::Clock(error.to_string()))?;
-        Ok(Self { shared, polling: options.polling, acks: options.acks, durable: None })
+        Ok(Self { shared, polling: options.polling, acks: options.acks, durable: None, closes: AtomicBool::new(false) })
     }
 
     /// Returns the database, for example to inspect the settings of its connections. `None` with another store.
@@ -102,15 +106,6 @@ impl OneWriter {
         })
     }
 
-    /// Completes pending changes and closes the file. Later calls fail. Dropping the provider has the same effect.
-    ///
-    /// # Errors
-    /// If the final checkpoint fails; all acknowledged changes are still durable then.
-    pub fn close(&self) -> Result<(), Error> {
-        self.shared.with(|core, _| core.fail("the provider is closed"));
-        Ok(self.shared.store.close()?)
-    }
-
     /// Acquires the place in line that [`Acks::Ordered`] requires before an acknowledgement.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         match self.acks {
@@ -155,14 +150,6 @@ impl OneWriter {
     fn deadline(&self, poll_timeout: Duration) -> Option<Instant> {
         let waits = self.polling == Polling::Long && !poll_timeout.is_zero();
         waits.then(|| Instant::now().checked_add(poll_timeout)).flatten()
-    }
-}
-
-impl Drop for OneWriter {
-    fn drop(&mut self) {
-        self.shared.stop();
-        // Close here, not when the clock thread ends, because the file may be opened again immediately.
-        let _too_late = self.close();
     }
 }
 

@@ -9,7 +9,8 @@ use crate::provider::OneWriter;
 use crate::store::{Durable, Store, Volatile};
 
 impl Options {
-    /// Opens the database in this file, which is created if it does not exist.
+    /// Opens the database in this file, which is created if it does not exist. Blocks while it reads the queues and the
+    /// running instances.
     ///
     /// # Errors
     /// If another process has it open, or it cannot be opened.

@@ -18,6 +18,7 @@ use crate::core::ack::Outcome;
 use crate::core::body::Body;
 use crate::core::early::Note;
 use crate::core::instance::{Replays, Retry, target};
+use crate::core::moment::Moment;
 use crate::core::promises::Scope;
 use crate::core::record::History;
 use crate::core::token::Claim;
@@ -68,7 +69,7 @@ impl OneWriter {
                 core.usable(FETCH)?;
                 Ok::<_, ProviderError>(match core.take_turn(&replays, now, now.lease(lock_timeout)) {
                     Found::Turn(turn) => {
-                        fetched(core, turn).map_or(Step::Nothing, |fetched| Step::Fetched(Box::new(fetched)))
+                        fetched(core, turn, now).map_or(Step::Nothing, |fetched| Step::Fetched(Box::new(fetched)))
                     }
                     Found::Orphans(claim, messages) => Step::Orphans(claim, messages),
                     Found::Nothing if waits => Step::Wait(Waiting::for_turns(&self.shared, core, replays.clone())),
@@ -76,7 +77,7 @@ impl OneWriter {
                 })
             })?;
             match step {
-                Step::Fetched(fetched) => return self.complete(*fetched).await.map(Some),
+                Step::Fetched(fetched) => return self.complete(*fetched, lock_timeout).await.map(Some),
                 Step::Orphans(claim, messages) => self.drop_orphans(claim, messages).await?,
                 Step::Wait(waiting) => waiting.until(deadline).await,
                 Step::LookAgain(settled) => settled.notified().await,
@@ -86,7 +87,11 @@ impl OneWriter {
     }
 
     /// Loads what is not in memory, and writes the fetch count if it must be durable.
-    async fn complete(&self, fetched: Fetched) -> Result<(OrchestrationItem, String, u32), ProviderError> {
+    async fn complete(
+        &self,
+        fetched: Fetched,
+        lock_timeout: Duration,
+    ) -> Result<(OrchestrationItem, String, u32), ProviderError> {
         let Fetched { turn, token, name, orchestration, version, execution, body, epoch, needs_disk } = fetched;
         let claim = turn.claim;
         let held = needs_disk.then(|| Held::new(&self.shared, claim, Core::release_turn));
@@ -125,6 +130,7 @@ impl OneWriter {
             None => named(),
         };
         if let Some(held) = held {
+            self.shared.with(|core, now| core.begin_turn(claim, now, lock_timeout));
             held.hand_over();
         }
         Ok((item, token, turn.attempts))
@@ -248,7 +254,7 @@ impl OneWriter {
 }
 
 /// Collects the parts of the turn that are in memory.
-fn fetched(core: &mut Core, turn: Turn) -> Option<Fetched> {
+fn fetched(core: &mut Core, turn: Turn, now: Moment) -> Option<Fetched> {
     let claim = turn.claim;
     let token = core.tokens().token(claim);
     let body = core.body(claim.id).map(|body| (body.execution, body.history.clone(), body.values.settled.clone()));
@@ -268,6 +274,7 @@ fn fetched(core: &mut Core, turn: Turn) -> Option<Fetched> {
     let needs_disk = !core.is_alone() && (body.is_none() || !turn.record.is_empty());
     if needs_disk {
         core.begin_fetching();
+        core.mark_turn(claim, true, now);
     }
     Some(Fetched { turn, token, name, orchestration, version, execution, body, epoch, needs_disk })
 }

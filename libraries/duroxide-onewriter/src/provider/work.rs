@@ -55,7 +55,9 @@ impl OneWriter {
                 })
             })?;
             match step {
-                Step::Taken(taken, token) => return self.complete_work(taken, token).await.map(Some),
+                Step::Taken(taken, token) => {
+                    return self.complete_work(taken, token, &takes, lock_timeout).await.map(Some);
+                }
                 Step::Wait(waiting) => waiting.until(deadline).await,
                 Step::LookAgain(settled) => settled.notified().await,
                 Step::Nothing => return Ok(None),
@@ -64,14 +66,20 @@ impl OneWriter {
     }
 
     /// Writes the fetch count if it must be durable.
-    async fn complete_work(&self, taken: Taken, token: String) -> Result<(WorkItem, String, u32), ProviderError> {
+    async fn complete_work(
+        &self,
+        taken: Taken,
+        token: String,
+        takes: &Takes,
+        lock_timeout: Duration,
+    ) -> Result<(WorkItem, String, u32), ProviderError> {
         let (claim, visible, attempts) = (taken.claim, taken.visible, taken.attempts);
         if taken.record {
             let held = Held::new(&self.shared, claim, Core::release_work);
             let mut change = Change::new(true);
             change.row(|| Row::WorkRetry { id: claim.id, visible, attempts });
             self.shared.store.commit(change).await.map_err(|error| told(FETCH, error))?;
-            self.shared.with(|core, now| core.work_recorded(claim, now));
+            self.shared.with(|core, now| core.begin_work(claim, takes, now, lock_timeout));
             held.hand_over();
         }
         Ok(((*taken.item).clone(), token, attempts))

@@ -3,7 +3,7 @@
 mod durable;
 mod volatile;
 
-pub use durable::Durable;
+pub use durable::{Durable, schema};
 pub use volatile::Volatile;
 
 use std::sync::Arc;

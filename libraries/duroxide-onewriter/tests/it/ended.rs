@@ -80,7 +80,7 @@ async fn evicted_and_reopened(acks: Acks) {
     fill(&provider).await;
     check(&provider).await;
     create(&provider, "running", vec![]).await;
-    drop(provider);
+    provider.close_async().await.unwrap();
 
     let provider = open(&path, acks);
     assert_eq!(provider.instances(), 1, "ended instances are not read");
@@ -118,7 +118,7 @@ async fn an_evicted_instance_receives_messages() {
     provider.enqueue_for_worker(activity(&name(3), 5)).await.unwrap();
     let (_, token, _) = work(&provider).await.unwrap();
     provider.ack_work_item(&token, Some(completed(&name(3), 5))).await.unwrap();
-    drop(provider);
+    provider.close_async().await.unwrap();
 
     // A message in the file brings its instance into memory.
     let provider = open(&path, Acks::Awaited);
@@ -169,13 +169,13 @@ async fn a_file_of_version_1_is_upgraded() {
     let provider = open(&path, Acks::Awaited);
     fill(&provider).await;
     create(&provider, "running", vec![]).await;
-    drop(provider);
+    provider.close_async().await.unwrap();
     let file = rusqlite::Connection::open(&path).unwrap();
     file.execute_batch("DROP INDEX running; DROP INDEX child; PRAGMA user_version = 1").unwrap();
 
     let provider = open(&path, Acks::Awaited);
     assert_eq!(provider.instances(), 1);
-    drop(provider);
+    provider.close_async().await.unwrap();
     let version = file.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name IN ('running', 'child')";
     assert_eq!((version, file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()), (2, 2));

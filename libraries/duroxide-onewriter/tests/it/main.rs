@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+mod close;
 mod common;
 mod disk;
 mod ended;
@@ -11,4 +12,5 @@ mod quarantine;
 mod reopen;
 mod stress;
 mod through;
+mod transfer;
 mod waking;

@@ -34,7 +34,7 @@ async fn a_row_of_an_unknown_kind_stays_in_the_file_and_the_rest_works() {
     create(&provider, "one", vec![activity("one", 2)]).await;
     provider.enqueue_for_orchestrator(raised("one", "event"), None).await.unwrap();
     assert_eq!(provider.quarantined(), 0);
-    drop(provider);
+    provider.close_async().await.unwrap();
     let insert = r#"INSERT INTO message VALUES (3, 0, 0, '{"KindOfTomorrow":{"instance":"one"}}');
                     INSERT INTO work VALUES (2, 0, 0, 'no JSON');"#;
     Connection::open(&path).unwrap().execute_batch(insert).unwrap();
@@ -60,7 +60,7 @@ async fn a_row_of_an_unknown_kind_stays_in_the_file_and_the_rest_works() {
         provider.ack_work_item(&token, Some(completed("one", id))).await.unwrap();
     }
     assert_eq!(turn(&provider).await.unwrap().0.messages.len(), 2);
-    drop(provider);
+    provider.close_async().await.unwrap();
     let kept: i64 = Connection::open(&path).unwrap().query_row(ROWS, [], |row| row.get(0)).unwrap();
     assert_eq!(kept, 2);
 }

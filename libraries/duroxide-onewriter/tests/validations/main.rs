@@ -7,7 +7,6 @@
 
 mod complete;
 
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -22,31 +21,9 @@ use tempfile::TempDir;
 /// Lock timeout, as in the tests of duroxide's own SQLite provider.
 const LOCK: Duration = Duration::from_millis(1_000);
 
-/// Number of consecutive passes required of a check that has failed once. The checks use leases of a second with bounds
-/// of tenths of a second, which a busy machine or a disk that stalls exceeds once in a thousand runs. A race in the
-/// provider that shows in every second run is still found in 31 of 32.
-const AGAIN: u32 = 5;
-
-/// A check behind one common type: otherwise each check would be compiled with its own runtime.
-type Check<'a> = &'a dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>;
-
-/// Runs a check. After a failure it must pass [`AGAIN`] times.
-fn tried(check: Check<'_>) {
-    let once = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(check())))
-    };
-    if once().is_ok() {
-        return;
-    }
-    eprintln!("it failed, and is done {AGAIN} times more");
-    for _ in 0..AGAIN {
-        // Wait for the cause of the delay to end.
-        std::thread::sleep(Duration::from_secs(1));
-        if let Err(panic) = once() {
-            std::panic::resume_unwind(panic);
-        }
-    }
+/// Runs a check, once. It has one type for all checks: otherwise each would be compiled with its own runtime.
+fn run(check: Pin<Box<dyn Future<Output = ()> + '_>>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(check);
 }
 
 /// Generates a test for each of the named checks.
@@ -57,7 +34,7 @@ macro_rules! checks {
             $(
                 #[test]
                 fn $name() {
-                    crate::tried(&|| Box::pin(async { checks::$name(&super::Factory::default()).await }));
+                    crate::run(Box::pin(async { checks::$name(&super::Factory::default()).await }));
                 }
             )*
         }
@@ -231,51 +208,41 @@ macro_rules! polling {
 
             #[test]
             fn test_long_poll_waits_for_timeout() {
-                tried(&|| {
-                    Box::pin(async {
-                        long_polling::test_long_poll_waits_for_timeout(&with(Polling::Long).await.0).await;
-                    })
-                });
+                run(Box::pin(async {
+                    long_polling::test_long_poll_waits_for_timeout(&with(Polling::Long).await.0).await;
+                }));
             }
 
             #[test]
             fn test_long_poll_work_item_waits_for_timeout() {
-                tried(&|| {
-                    Box::pin(async {
-                        long_polling::test_long_poll_work_item_waits_for_timeout(&with(Polling::Long).await.0).await;
-                    })
-                });
+                run(Box::pin(async {
+                    long_polling::test_long_poll_work_item_waits_for_timeout(&with(Polling::Long).await.0).await;
+                }));
             }
 
             #[test]
             fn test_fetch_respects_timeout_upper_bound() {
-                tried(&|| {
-                    Box::pin(async {
-                        long_polling::test_fetch_respects_timeout_upper_bound(&with(Polling::Long).await.0).await;
-                    })
-                });
+                run(Box::pin(async {
+                    long_polling::test_fetch_respects_timeout_upper_bound(&with(Polling::Long).await.0).await;
+                }));
             }
 
             #[test]
             fn test_short_poll_returns_immediately() {
-                tried(&|| {
-                    Box::pin(async {
-                        let (provider, _folder) = with(Polling::Short).await;
-                        let threshold = InMemory.short_poll_threshold();
-                        long_polling::test_short_poll_returns_immediately(&provider, threshold).await;
-                    })
-                });
+                run(Box::pin(async {
+                    let (provider, _folder) = with(Polling::Short).await;
+                    let threshold = InMemory.short_poll_threshold();
+                    long_polling::test_short_poll_returns_immediately(&provider, threshold).await;
+                }));
             }
 
             #[test]
             fn test_short_poll_work_item_returns_immediately() {
-                tried(&|| {
-                    Box::pin(async {
-                        let (provider, _folder) = with(Polling::Short).await;
-                        let threshold = InMemory.short_poll_threshold();
-                        long_polling::test_short_poll_work_item_returns_immediately(&provider, threshold).await;
-                    })
-                });
+                run(Box::pin(async {
+                    let (provider, _folder) = with(Polling::Short).await;
+                    let threshold = InMemory.short_poll_threshold();
+                    long_polling::test_short_poll_work_item_returns_immediately(&provider, threshold).await;
+                }));
             }
         }
     };
@@ -291,21 +258,15 @@ mod transition {
     use super::*;
 
     fn delivery(version: &'static str) {
-        tried(&|| {
-            Box::pin(async move {
-                race_replay::test_continue_as_new_transition_delivery(&InFolders::default(), version).await;
-            })
-        });
-        tried(&|| {
-            Box::pin(async move {
-                race_replay::test_continue_as_new_transition_delivery(&Ordered::default(), version).await;
-            })
-        });
-        tried(&|| {
-            Box::pin(async move {
-                race_replay::test_continue_as_new_transition_delivery(&InMemory, version).await;
-            })
-        });
+        run(Box::pin(async move {
+            race_replay::test_continue_as_new_transition_delivery(&InFolders::default(), version).await;
+        }));
+        run(Box::pin(async move {
+            race_replay::test_continue_as_new_transition_delivery(&Ordered::default(), version).await;
+        }));
+        run(Box::pin(async move {
+            race_replay::test_continue_as_new_transition_delivery(&InMemory, version).await;
+        }));
     }
 
     #[test]

@@ -7,8 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use onewriter::Error;
-use rusqlite::Connection;
+use onewriter::{Error, Tx};
 
 use crate::layer::Layer;
 use crate::plan::{End, Plan, Record, run};
@@ -108,11 +107,12 @@ fn closure<E: Failure>(
     plan: &Arc<Plan>,
     world: &Arc<World>,
     record: &Arc<Mutex<Record>>,
-) -> impl FnOnce(&Connection) -> Result<Reply, E> + Send + use<E> {
+) -> impl FnMut(&mut Tx<'_>) -> Result<Reply, E> + Send + use<E> {
     let (plan, world, record) = (plan.clone(), world.clone(), record.clone());
-    let captured = Bomb(plan.drop_panics);
+    let mut captured = Some(Bomb(plan.drop_panics));
     move |c| {
-        let _captured = captured;
+        // Each run drops one.
+        let _captured = captured.take().unwrap_or_else(|| Bomb(plan.drop_panics));
         match run(&plan, c, &world, &record) {
             End::Ok => Ok((plan.id, Bomb(plan.result_panics))),
             End::Err | End::Panic => Err(E::own(plan.id)),
@@ -150,7 +150,7 @@ fn enter(world: &World, plan: Arc<Plan>, record: Arc<Mutex<Record>>, answer: Ans
 
 /// A read after the answer contains the write, also on a connection whose last read left a statement running.
 fn reads_back(world: &World, plan: &Plan) {
-    let read = world.layers[plan.database].db.read(|c| {
+    let read = world.layers[plan.database].db.read_with(|c| {
         let sql = "SELECT count(*) FROM mark WHERE plan = ?1 UNION ALL SELECT 7";
         let mut statement = c.prepare_cached(sql)?;
         let mut rows = statement.query([plan.id])?;

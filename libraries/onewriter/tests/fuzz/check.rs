@@ -14,19 +14,13 @@ struct Round {
     is_closed: bool,
     /// A closure has rolled back the whole transaction.
     has_lost: bool,
-    /// A closure without a guard has failed after a change.
-    has_half: bool,
 }
 
 /// Returns what is wrong in the answers or in the file.
 pub fn check(path: &Path, calls: &[Call], is_closed: bool) -> Vec<String> {
     let records: Vec<_> = calls.iter().map(|call| call.record.lock().expect("no panic under it")).collect();
     let all = || calls.iter().zip(&records).map(|(call, record)| (&*call.plan, &**record, &call.answer));
-    let round = Round {
-        is_closed,
-        has_lost: records.iter().any(|record| record.is_lost),
-        has_half: all().any(|(plan, record, _)| is_half(plan, record)),
-    };
+    let round = Round { is_closed, has_lost: records.iter().any(|record| record.is_lost) };
     let file = match File::read(path) {
         Ok(file) => file,
         Err(error) => return vec![format!("the file cannot be read: {error}")],
@@ -36,8 +30,8 @@ pub fn check(path: &Path, calls: &[Call], is_closed: bool) -> Vec<String> {
     for (plan, record, answer) in all() {
         let mut say = |what: String| wrong.push(format!("{what}: {answer:?} to {plan:?}, which left {record:?}"));
         record.wrong.iter().for_each(|what| say(format!("inside, {what}")));
-        if record.runs > 1 {
-            say("runs twice".into());
+        if record.runs > if plan.is_repeatable { 2 } else { 1 } {
+            say("runs too often".into());
         }
         let there = file.content(plan.id);
         let is_there = file.marks.contains_key(&plan.id) || there != Content::default();
@@ -71,23 +65,17 @@ pub fn check(path: &Path, calls: &[Call], is_closed: bool) -> Vec<String> {
     wrong
 }
 
-/// Whether a closure without a guard leaves changes in the transaction that are not to be kept.
-fn is_half(plan: &Plan, record: &Record) -> bool {
-    plan.is_unguarded && record.is_changed && !is_ok(plan, record)
-}
-
 /// Whether the closure succeeded by itself.
 fn is_ok(plan: &Plan, record: &Record) -> bool {
     record.returned == Some(End::Ok) && !plan.drop_panics && !record.content.is_violated
 }
 
 fn may_be_kept(plan: &Plan, record: &Record) -> bool {
-    record.runs == 1 && is_ok(plan, record) && !record.is_lost
+    record.runs > 0 && is_ok(plan, record) && !record.is_lost
 }
 
 fn is_explained(answer: &Answer, plan: &Plan, record: &Record, round: &Round) -> bool {
-    let has_returned = record.returned.is_some() && record.runs == 1;
-    let is_refused = |by_another: bool| has_returned && is_ok(plan, record) && by_another;
+    let has_returned = record.returned.is_some() && record.runs > 0;
     match answer {
         Answer::Dropped => true,
         Answer::Ok => may_be_kept(plan, record),
@@ -103,13 +91,14 @@ fn is_explained(answer: &Answer, plan: &Plan, record: &Record, round: &Round) ->
         Answer::Layer(Error::ForeignKey) => {
             has_returned && record.content.is_violated && record.returned == Some(End::Ok) && !record.is_lost
         }
-        Answer::Layer(Error::LeftHalf) => is_refused(round.has_half),
         Answer::Layer(Error::Closed) => record.runs == 0 && round.is_closed,
+        Answer::Layer(Error::QueueFull) => record.runs == 0,
+        Answer::Layer(Error::Timeout) => record.runs == 0 && plan.patience.is_some(),
         Answer::Layer(_) => false,
         Answer::Panicked => {
-            let is_refused = record.is_lost || round.has_lost || round.has_half;
+            let is_refused = record.is_lost || round.has_lost;
             match plan.conversion_panics {
-                true => is_refused || round.is_closed || (has_returned && !is_ok(plan, record)),
+                true => !has_returned || is_refused || round.is_closed || !is_ok(plan, record),
                 // A refused result is dropped in the call itself if its closure has run there.
                 false => plan.result_panics && (is_refused || record.content.is_violated),
             }

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use onewriter::{Database, Error};
-use rusqlite::Connection;
+use onewriter::{Database, Error, Tx};
 
 use crate::plan::Plan;
 
@@ -65,6 +64,10 @@ fn wait_for_release() {
 type Instead<T, E> = Arc<Mutex<Option<Result<T, E>>>>;
 
 impl Layer {
+    fn handle(&self, plan: &Plan) -> Database {
+        plan.patience.map_or_else(|| self.db.clone(), |patience| self.db.with_timeout(patience))
+    }
+
     /// The defect that this closure meets.
     fn fault(&self, plan: &Plan) -> Option<Fault> {
         self.fault.filter(|_| plan.id % 4 == 1)
@@ -73,28 +76,30 @@ impl Layer {
     pub fn write<T: Send, E: From<Error> + Send>(
         &self,
         plan: &Plan,
-        closure: impl FnOnce(&Connection) -> Result<T, E> + Send,
+        closure: impl FnMut(&mut Tx<'_>) -> Result<T, E> + Send,
     ) -> Result<T, E> {
         let (closure, instead) = broken(self.fault(plan), plan.id, closure);
         if self.fault(plan) == Some(Fault::NoAnswer) {
             wait_for_release();
         }
-        let answer = if plan.is_unguarded { self.db.write_unguarded(closure) } else { self.db.write(closure) };
+        let db = self.handle(plan);
+        let answer = if plan.is_repeatable { db.write_repeatable(closure) } else { db.write_with(closure) };
         instead.lock().expect("no panic under it").take().unwrap_or(answer)
     }
 
     pub async fn write_async<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
         plan: &Plan,
-        closure: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        closure: impl FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         let (closure, instead) = broken(self.fault(plan), plan.id, closure);
         if self.fault(plan) == Some(Fault::NoAnswer) {
             wait_for_release();
         }
-        let answer = match plan.is_unguarded {
-            true => self.db.write_unguarded_async(closure).await,
-            false => self.db.write_async(closure).await,
+        let db = self.handle(plan);
+        let answer = match plan.is_repeatable {
+            true => db.write_repeatable_async(closure).await,
+            false => db.write_with_async(closure).await,
         };
         instead.lock().expect("no panic under it").take().unwrap_or(answer)
     }
@@ -104,25 +109,25 @@ impl Layer {
 fn broken<T, E: From<Error>>(
     fault: Option<Fault>,
     id: i64,
-    closure: impl FnOnce(&Connection) -> Result<T, E>,
-) -> (impl FnOnce(&Connection) -> Result<T, E>, Instead<T, E>) {
+    mut closure: impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+) -> (impl FnMut(&mut Tx<'_>) -> Result<T, E>, Instead<T, E>) {
     let instead = Instead::default();
     let told = instead.clone();
     let tell = move |result| *told.lock().expect("no panic under it") = Some(result);
     let refused = || Err(Error::Closed.into());
-    let run = move |c: &Connection| {
-        let batch = |sql: &str| c.execute_batch(sql).is_ok();
+    let run = move |c: &mut Tx<'_>| {
+        let batch = |c: &Tx<'_>, sql: &str| c.execute_batch(sql).is_ok();
         match fault {
             None | Some(Fault::NoAnswer) => closure(c),
             Some(Fault::Lost) => {
-                batch("SAVEPOINT lost");
+                batch(c, "SAVEPOINT lost");
                 let result = closure(c);
-                batch("ROLLBACK TO lost");
+                batch(c, "ROLLBACK TO lost");
                 result
             }
             Some(Fault::Half) => {
                 let result = closure(c);
-                batch(&format!("DELETE FROM item WHERE plan = {id} AND key > 1"));
+                batch(c, &format!("DELETE FROM item WHERE plan = {id} AND key > 1"));
                 result
             }
             Some(Fault::RolledBack) => match closure(c) {
@@ -144,19 +149,19 @@ fn broken<T, E: From<Error>>(
             }
             Some(Fault::Twice) => {
                 let result = closure(c);
-                batch(&format!("UPDATE item SET value = value + 1 WHERE plan = {id}"));
+                batch(c, &format!("UPDATE item SET value = value + 1 WHERE plan = {id}"));
                 result
             }
             Some(Fault::Neighbour) => {
                 let result = closure(c);
                 if result.is_err() {
-                    batch("INSERT OR ROLLBACK INTO tally VALUES (1, 0)");
+                    batch(c, "INSERT OR ROLLBACK INTO tally VALUES (1, 0)");
                 }
                 result
             }
             Some(Fault::Stray) => {
                 let result = closure(c);
-                batch(&format!("INSERT INTO mark VALUES ({}, 0)", -id));
+                batch(c, &format!("INSERT INTO mark VALUES ({}, 0)", -id));
                 result
             }
         }

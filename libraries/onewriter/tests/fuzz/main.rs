@@ -29,11 +29,11 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn open(path: &std::path::Path, rng: &mut fastrand::Rng) -> Database {
-    let queue = [1, 3, 1_024][rng.usize(0..3)];
+    let queue = [2, usize::MAX, usize::MAX][rng.usize(0..3)];
     let most = [1, 5, 256][rng.usize(0..3)];
-    let options = Options::new(path).queue(queue).commit_at(most, Duration::from_millis(rng.u64(1..20)));
+    let options = Options::new(path).max_queue(queue).max_batch(most, Duration::from_millis(rng.u64(1..20)));
     let db = options.readers(rng.usize(1..4)).open().expect("it opens");
-    db.write(|c| Ok::<_, Error>(c.execute_batch(SCHEMA)?)).expect("the schema");
+    db.write(|tx| tx.execute_batch(SCHEMA)).expect("the schema");
     db
 }
 
@@ -47,7 +47,7 @@ fn round(seed: u64, fault: Option<Fault>, runtime: &tokio::runtime::Handle) -> (
     let paths = ["one.db", "two.db"].map(|name| folder.path().join(name));
     let layers = paths.each_ref().map(|path| Layer { db: open(path, &mut rng), fault });
     let world = Arc::new(World { layers, calls: Default::default(), wrong: Mutex::default() });
-    let allowed = Allowed { rollbacks: rng.u8(0..3) == 0, halves: rng.u8(0..4) == 0 };
+    let allowed = Allowed { rollbacks: rng.u8(0..3) == 0 };
     let closed = if fault.is_none() && rng.u8(0..4) == 0 { Some(rng.usize(0..2)) } else { None };
     let (threads, tasks, writes) = (rng.usize(1..6), rng.usize(1..12), rng.usize(3..30));
 
@@ -80,12 +80,23 @@ fn round(seed: u64, fault: Option<Fault>, runtime: &tokio::runtime::Handle) -> (
             thread::spawn(move || plans.into_iter().for_each(|plan| blocks(&world, plan)))
         })
         .collect();
+    let maintained = rng.u8(0..3) == 0;
+    let maintenance = maintained.then(|| {
+        let (world, mut rng, folder) = (world.clone(), rng.fork(), folder.path().to_owned());
+        thread::spawn(move || {
+            for at in 0..rng.usize(1..6) {
+                thread::sleep(Duration::from_micros(rng.u64(0..5_000)));
+                maintain(&world, rng.usize(0..2), rng.u8(0..4), &folder.join(format!("copy{at}.db")));
+            }
+        })
+    });
     if let Some(database) = closed {
         thread::sleep(Duration::from_micros(rng.u64(0..30_000)));
         world.layers[database].db.clone().close().expect("closed");
     }
     let mut wrong = Vec::new();
-    wrong.extend(threads.into_iter().filter_map(|thread| thread.join().err()).map(|_| "a thread panicked".into()));
+    let threads = threads.into_iter().chain(maintenance);
+    wrong.extend(threads.filter_map(|thread| thread.join().err()).map(|_| "a thread panicked".into()));
     let tasks = tasks.into_iter().filter_map(|task| runtime.block_on(task).err());
     wrong.extend(tasks.map(|error| format!("a task failed: {error}")));
     for layer in &world.layers {
@@ -101,6 +112,32 @@ fn round(seed: u64, fault: Option<Fault>, runtime: &tokio::runtime::Handle) -> (
         wrong.extend(check(path, &entered, closed == Some(database)));
     }
     (calls, wrong)
+}
+
+/// What a database is for besides its writes.
+fn maintain(world: &World, database: usize, kind: u8, copy: &std::path::Path) {
+    let db = &world.layers[database].db;
+    let done = match kind {
+        0 => db.exclusive(|c| Ok(c.execute_batch("PRAGMA foreign_keys = OFF; VACUUM")?)),
+        1 => db.exclusive(|c| {
+            // Rolled back when the connection is closed.
+            c.execute_batch("BEGIN; INSERT INTO mark VALUES (-1, 0)")?;
+            Ok(())
+        }),
+        2 => db.checkpoint().map(drop),
+        _ => db.backup_to(copy),
+    };
+    let wrong = match done {
+        Ok(()) if kind == 3 => match rusqlite::Connection::open(copy)
+            .and_then(|c| c.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)))
+        {
+            Ok(ok) if ok == "ok" => return,
+            found => format!("the copy is not whole: {found:?}"),
+        },
+        Ok(()) | Err(Error::Closed | Error::QueueFull) => return,
+        Err(error) => format!("maintenance {kind} failed: {error}"),
+    };
+    world.wrong.lock().expect("no panic under it").push(wrong);
 }
 
 /// Runs a round in a thread of its own, so that a call without an answer is found.

@@ -47,7 +47,9 @@ pub struct Plan {
     pub id: i64,
     /// Database that it writes to.
     pub database: usize,
-    pub is_unguarded: bool,
+    pub is_repeatable: bool,
+    /// Time within which it must begin.
+    pub patience: Option<Duration>,
     pub steps: Vec<Step>,
     pub end: End,
     /// Fails before its first change.
@@ -119,8 +121,6 @@ pub enum Step {
 pub struct Allowed {
     /// Roll back the whole transaction.
     pub rollbacks: bool,
-    /// Fail after a change without a guard.
-    pub halves: bool,
 }
 
 impl Plan {
@@ -129,40 +129,37 @@ impl Plan {
     }
 
     fn nested(rng: &mut fastrand::Rng, id: i64, database: usize, allowed: Allowed, is_inner: bool) -> Self {
-        let is_unguarded = rng.u8(0..4) == 0;
-        let must_keep = is_unguarded && !allowed.halves;
+        let is_repeatable = rng.bool();
         let count = [1, 3, 8][rng.usize(0..3)];
-        let mut steps: Vec<Step> = (0..count).map(|_| step(rng, allowed, is_unguarded, 0)).collect();
-        if must_keep {
-            steps.retain(|step| !matches!(step, Step::Late(false)));
-        }
+        let mut steps: Vec<Step> = (0..count).map(|_| step(rng, allowed, 0)).collect();
         if is_inner && rng.u8(0..4) == 0 {
             steps.push(Step::Circle);
         }
-        if !is_inner && database == 0 && rng.u8(0..8) == 0 {
+        if !is_inner && !is_repeatable && database == 0 && rng.u8(0..8) == 0 {
             let plan = Arc::new(Self::nested(rng, id + 500_000, 1, allowed, true));
             steps.insert(rng.usize(0..=steps.len()), Step::Other { plan, is_async: rng.bool() });
         }
         let end = match rng.u8(0..8) {
-            0 if !must_keep => End::Panic,
-            1 | 2 if !must_keep => End::Err,
+            0 => End::Panic,
+            1 | 2 if !is_repeatable || rng.bool() => End::Err,
             _ => End::Ok,
         };
         Self {
             id,
             database,
-            is_unguarded,
+            is_repeatable,
+            patience: (rng.u8(0..16) == 0).then(|| Duration::from_micros(rng.u64(0..2_000))),
             steps,
             end,
             is_early: rng.u8(0..16) == 0,
-            drop_panics: !must_keep && rng.u8(0..16) == 0,
+            drop_panics: rng.u8(0..16) == 0,
             result_panics: rng.u8(0..16) == 0,
             conversion_panics: rng.u8(0..16) == 0,
         }
     }
 }
 
-fn step(rng: &mut fastrand::Rng, allowed: Allowed, is_unguarded: bool, depth: u8) -> Step {
+fn step(rng: &mut fastrand::Rng, allowed: Allowed, depth: u8) -> Step {
     match rng.u8(0..40) {
         0..=4 => Step::Insert,
         5 | 6 => Step::Cached,
@@ -178,20 +175,19 @@ fn step(rng: &mut fastrand::Rng, allowed: Allowed, is_unguarded: bool, depth: u8
         19 => Step::RaiseAbort,
         20 => Step::Late(rng.u8(0..4) > 0),
         21..=23 => Step::Tally(rng.i64(1..9)),
-        // The layer does not see blob writes of an unguarded closure.
-        24 | 25 if !is_unguarded => Step::Large,
+        24 | 25 => Step::Large,
         26 if rng.u8(0..4) == 0 => Step::Huge(rng.i64(1..3_000)),
         27 if rng.bool() => Step::Table,
         28 => Step::Column,
         29 => Step::DropTable,
         30 | 31 if depth < 3 => {
-            let steps = (0..rng.usize(0..4)).map(|_| step(rng, allowed, is_unguarded, depth + 1)).collect();
+            let steps = (0..rng.usize(0..4)).map(|_| step(rng, allowed, depth + 1)).collect();
             Step::Savepoint { steps, back: rng.bool(), open: rng.bool() }
         }
         15 if depth == 0 => Step::EndOther(rng.bool()),
         32 if allowed.rollbacks && rng.bool() => Step::RollBack(rng.bool()),
         33 => Step::Denied(rng.usize(0..DENIED.len())),
-        34..=36 => Step::Leave(rng.u8(0..if is_unguarded { 5 } else { 6 })),
+        34..=36 => Step::Leave(rng.u8(0..6)),
         37 if rng.u8(0..3) == 0 => Step::Sleep(rng.u64(0..4_000)),
         38 => Step::Nested(rng.u8(0..4)),
         _ => Step::Insert,
@@ -216,7 +212,6 @@ pub struct Record {
     pub runs: u32,
     pub content: Content,
     pub returned: Option<End>,
-    pub is_changed: bool,
     /// Whether SQLite has rolled back the whole transaction.
     pub is_lost: bool,
     /// What was wrong inside the closure.
@@ -230,7 +225,6 @@ struct Run<'a> {
     connection: &'a Connection,
     world: &'a Arc<World>,
     content: Content,
-    is_changed: bool,
     is_lost: bool,
     /// Whether it has left a savepoint open.
     has_left: bool,
@@ -247,7 +241,6 @@ pub fn run(plan: &Plan, connection: &Connection, world: &Arc<World>, record: &Mu
         connection,
         world,
         content: Content::default(),
-        is_changed: false,
         is_lost: false,
         has_left: false,
         next: 0,
@@ -262,9 +255,8 @@ pub fn run(plan: &Plan, connection: &Connection, world: &Arc<World>, record: &Mu
     }
     let mut record = record.lock().expect("no panic under it");
     record.content = run.content;
-    record.is_changed = run.is_changed;
     record.is_lost = run.is_lost;
-    record.wrong = run.wrong;
+    record.wrong.append(&mut run.wrong);
     record.returned = Some(end);
     drop(record);
     assert!(end != End::Panic, "on purpose");
@@ -289,7 +281,6 @@ impl Run<'_> {
         if self.is_lost {
             return false;
         }
-        self.is_changed = true;
         if let Err(error) = &result {
             self.wrong.push(format!("{what}: {error}"));
         }
@@ -379,7 +370,6 @@ impl Run<'_> {
                 self.fails("a violated key", c.execute(&sql, []));
                 if *keeps && !self.is_lost {
                     self.content.items.insert(key, 7);
-                    self.is_changed = true;
                 }
             }
             Step::Check => self.fails("a violated check", c.execute("INSERT INTO item VALUES (?1, -1, -1)", [id])),
@@ -456,7 +446,7 @@ impl Run<'_> {
             Step::Nested(kind) => self.call_again(*kind),
             Step::Other { plan, is_async: true } => pollster::block_on(awaits(self.world, plan.clone())),
             Step::Other { plan, is_async: false } => blocks(self.world, plan.clone()),
-            Step::Circle => self.is_nested("a circle", self.world.layers[0].db.write(|_| Ok::<_, Error>(()))),
+            Step::Circle => self.is_nested("a circle", self.world.layers[0].db.write_with(|_| Ok::<_, Error>(()))),
         }
     }
 
@@ -550,10 +540,10 @@ impl Run<'_> {
         let db = &self.world.layers[self.database].db;
         let count = |c: &Connection| Ok::<i64, Error>(c.query_row("SELECT count(*) FROM mark", [], |row| row.get(0))?);
         match kind {
-            0 => self.is_nested("a write", db.write(count)),
-            1 => self.is_nested("an awaited write", pollster::block_on(db.write_async(count))),
+            0 => self.is_nested("a write", db.write_with(|c| count(c))),
+            1 => self.is_nested("an awaited write", pollster::block_on(db.write_with_async(move |c| count(c)))),
             2 => self.is_nested("a close", db.clone().close()),
-            _ => match db.read(count) {
+            _ => match db.read_with(count) {
                 Ok(_) | Err(Error::Closed) => {}
                 Err(error) => self.wrong.push(format!("a read: {error}")),
             },

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::Scratch;
-use onewriter::{Database, Error, Options};
+use onewriter::{Database, Error, Options, Tx};
 use rusqlite::Connection;
 
 const DATABASE: &str = "ONEWRITER_TEST_DATABASE";
@@ -26,7 +26,7 @@ fn number(name: &str, default: usize) -> usize {
 }
 
 /// A write of two rows that must be present together.
-fn pair(number: i64) -> impl FnOnce(&Connection) -> Result<(), Error> + Send {
+fn pair(number: i64) -> impl FnMut(&mut Tx<'_>) -> Result<(), Error> + Send {
     move |c| {
         let mut insert = c.prepare_cached("INSERT INTO half(number, side) VALUES (?1, ?2)")?;
         insert.execute((number, 0))?;
@@ -43,10 +43,10 @@ fn writes_until_killed() {
     let early = std::env::var_os(ANSWERS_EARLY).is_some();
     let db = Options::new(path).open().expect("it opens");
     let make = "CREATE TABLE IF NOT EXISTS half(number INTEGER, side INTEGER)";
-    db.write(move |c| Ok::<_, Error>(c.execute_batch(make)?)).expect("made");
+    db.write_with(move |c| Ok::<_, Error>(c.execute_batch(make)?)).expect("made");
     // Continue after the numbers of the processes killed earlier.
-    let last =
-        db.read(|c| Ok::<i64, Error>(c.query_row("SELECT ifnull(max(number), 0) FROM half", [], |row| row.get(0))?));
+    let last = db
+        .read_with(|c| Ok::<i64, Error>(c.query_row("SELECT ifnull(max(number), 0) FROM half", [], |row| row.get(0))?));
     let first = last.expect("read") + 1;
     let clients = number("ONEWRITER_CLIENTS", 8);
     thread::scope(|scope| {
@@ -57,7 +57,7 @@ fn writes_until_killed() {
                     if early {
                         says_before(db, number)
                     } else {
-                        db.write(pair(number)).expect("written")
+                        db.write_with(pair(number)).expect("written")
                     }
                     say(number);
                 }
@@ -68,7 +68,7 @@ fn writes_until_killed() {
 
 /// Prints a number as soon as the write is queued, like a layer without durability.
 fn says_before(db: &Database, number: i64) {
-    let mut write = pin!(db.write_async(pair(number)));
+    let mut write = pin!(db.write_with_async(pair(number)));
     let now = write.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     if now.is_pending() {
         say(number);

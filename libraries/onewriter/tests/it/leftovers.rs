@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Closure, Scratch, add, boxed, mixed, notes};
-use onewriter::Error;
+use onewriter::{Error, Tx};
 use rusqlite::{Connection, Statement};
 
 /// Closures that add a note and leave a statement at its first row.
@@ -58,21 +58,21 @@ fn leave(note: &str) -> Vec<Closure<i64>> {
 #[test]
 fn a_statement_left_running_disturbs_no_neighbour() {
     for kind in 0..4 {
-        for is_unguarded in [false, true] {
+        for is_repeatable in [false, true] {
             let scratch = Scratch::new();
-            let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+            let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
             let leaves = leave("left").swap_remove(kind);
-            let drops = boxed(|c: &Connection| {
+            let drops = boxed(|c: &mut Tx<'_>| {
                 assert!(!c.is_busy(), "a statement of a neighbour runs");
                 c.execute_batch("CREATE TABLE short(x); DROP TABLE short; CREATE INDEX by_text ON note(text)")?;
                 add("last")(c)
             });
-            let all = [(false, boxed(add("first"))), (is_unguarded, leaves), (false, drops)];
+            let all = [(false, boxed(add("first"))), (is_repeatable, leaves), (false, drops)];
             let answers = mixed(&db, all.into());
-            assert!(answers.iter().all(Result::is_ok), "{kind} {is_unguarded}: {answers:?}");
+            assert!(answers.iter().all(Result::is_ok), "{kind} {is_repeatable}: {answers:?}");
             // The same for a single caller, without a hand-over.
-            db.write(leave("alone").swap_remove(kind)).expect("written");
-            db.write(add("after")).expect("written");
+            db.write_with(leave("alone").swap_remove(kind)).expect("written");
+            db.write_with(add("after")).expect("written");
             assert_eq!(notes(&scratch.path()), ["first", "left", "last", "alone", "after"], "{kind}");
             db.close().expect("no statement prevents the close");
         }
@@ -84,11 +84,11 @@ fn a_statement_left_running_pins_no_snapshot() {
     for kind in 0..4 {
         let scratch = Scratch::new();
         let db = scratch.open();
-        db.write(leave("one").swap_remove(kind)).expect("written");
+        db.write_with(leave("one").swap_remove(kind)).expect("written");
         // A writer that still reads the old snapshot could not begin (`SQLITE_BUSY_SNAPSHOT`).
         let other = Connection::open(scratch.path()).expect("it opens");
         other.execute_batch("INSERT INTO note(text) VALUES ('two')").expect("written");
-        db.write(add("three")).expect("written");
+        db.write_with(add("three")).expect("written");
         assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
     }
     let scratch = Scratch::new();
@@ -102,8 +102,8 @@ fn a_statement_left_running_pins_no_snapshot() {
         Ok::<_, Error>(count)
     };
     for expected in 0..3 {
-        assert_eq!(db.read(count).expect("read"), expected, "a reader sees the newest commit");
-        db.write(add(&expected.to_string())).expect("written");
+        assert_eq!(db.read_with(count).expect("read"), expected, "a reader sees the newest commit");
+        db.write_with(add(&expected.to_string())).expect("written");
     }
     db.close().expect("closed");
 }
@@ -123,10 +123,10 @@ fn a_statement_left_running_ends_if_the_call_panics() {
     for ends in ["", "INSERT OR ROLLBACK INTO note(text) VALUES ('0')"] {
         let scratch = Scratch::new();
         let db = scratch.open();
-        db.write(add("0")).expect("written");
+        db.write_with(add("0")).expect("written");
         let caller = db.clone();
         let panics = thread::spawn(move || {
-            caller.write(|c| -> Result<(), Picky> {
+            caller.write_with(|c| -> Result<(), Picky> {
                 let _rolled_back = c.execute_batch(ends);
                 let mut statement = c.prepare("SELECT 1 UNION ALL SELECT 2").map_err(|_| Picky)?;
                 let mut rows = statement.query([]).map_err(|_| Picky)?;
@@ -137,7 +137,7 @@ fn a_statement_left_running_ends_if_the_call_panics() {
             })
         });
         assert!(panics.join().is_err());
-        let busy = db.write(|c| Ok::<_, Error>(c.is_busy()));
+        let busy = db.write_with(|c| Ok::<_, Error>(c.is_busy()));
         assert!(!busy.expect("the database goes on"), "{ends:?}");
         assert_eq!(notes(&scratch.path()), ["0"]);
     }
@@ -163,7 +163,7 @@ fn a_statement_that_outlives_its_closure_writes_nothing_on_its_own() {
     let scratch = Scratch::new();
     let db = scratch.open();
     let (begun, begins) = std::sync::mpsc::channel();
-    let keeps = db.write_async(move |c| {
+    let keeps = db.write_with_async(move |c| {
         begun.send(()).expect("the test waits");
         // Time to drop the future, so that the layer drops the result.
         thread::sleep(Duration::from_millis(50));
@@ -177,7 +177,7 @@ fn a_statement_that_outlives_its_closure_writes_nothing_on_its_own() {
     assert!(keeps.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_pending());
     begins.recv().expect("it runs");
     drop(keeps);
-    db.write(add("one")).expect("the database goes on");
+    db.write_with(add("one")).expect("the database goes on");
     assert_eq!(notes(&scratch.path()), ["one"]);
     db.close().expect("closed");
 }
@@ -185,8 +185,8 @@ fn a_statement_that_outlives_its_closure_writes_nothing_on_its_own() {
 #[test]
 fn a_statement_left_running_after_a_rollback_commits_nothing() {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
-    let goes_on = boxed(|c: &Connection| {
+    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let goes_on = boxed(|c: &mut Tx<'_>| {
         c.execute("INSERT OR ROLLBACK INTO note(text) VALUES ('0')", []).expect_err("SQLite rolls back");
         // In a transaction of its own, which would be committed when the statement ends.
         let mut statement = c.prepare("INSERT INTO note(text) VALUES ('stray') RETURNING id")?;
@@ -216,7 +216,7 @@ fn descriptors(path: &std::path::Path) -> usize {
 fn a_closed_database_has_no_open_file() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    let leaks = |c: &Connection| {
+    let leaves = |c: &Connection| {
         let mut statement = c.prepare("SELECT 1 UNION ALL SELECT 2")?;
         let mut rows = statement.query([])?;
         assert!(rows.next()?.is_some());
@@ -224,8 +224,8 @@ fn a_closed_database_has_no_open_file() {
         forget(statement);
         Ok::<_, Error>(())
     };
-    db.write(leaks).expect("written");
-    db.each_reader(leaks).expect("read");
+    db.write_with(|c| leaves(c)).expect("written");
+    db.each_reader(|c: &Connection| leaves(c)).expect("read");
     assert!(descriptors(&scratch.path()) > 0);
     let closed = db.close();
     assert_eq!(descriptors(&scratch.path()), 0, "{closed:?}");

@@ -1,11 +1,12 @@
 //! Closures that misbehave: every caller is answered, and every answer is true in the file.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::{Closure, Scratch, add, boxed, mixed, notes, together};
-use onewriter::{Database, Error};
+use onewriter::{Database, Error, Tx};
 use rusqlite::Connection;
 
 /// Runs `test` in a thread of its own, so that a call that never returns fails the test instead of stopping it.
@@ -20,9 +21,9 @@ fn within<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
 /// Runs the closures in one commit and checks each answer against the file: closure `i` adds the note `i`.
 fn true_answers(closures: Vec<Closure<i64>>) -> Vec<Result<i64, Error>> {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
     let answers = together(&db, closures);
-    db.write(add("after")).expect("the database goes on");
+    db.write_with(add("after")).expect("the database goes on");
     let there = notes(&scratch.path());
     for (at, answer) in answers.iter().enumerate() {
         assert_eq!(answer.is_ok(), there.contains(&at.to_string()), "{at} is told {answer:?}, in the file: {there:?}");
@@ -39,7 +40,7 @@ fn cached(sql: &'static str) -> impl Fn(&Connection) -> rusqlite::Result<usize> 
 #[test]
 fn a_cached_statement_of_the_layer_ends_no_transaction() {
     for sql in ["COMMIT", "ROLLBACK", "BEGIN IMMEDIATE"] {
-        let ends = boxed(move |c: &Connection| {
+        let ends = boxed(move |c: &mut Tx<'_>| {
             add("1")(c)?;
             cached(sql)(c)?;
             Ok(1)
@@ -48,7 +49,7 @@ fn a_cached_statement_of_the_layer_ends_no_transaction() {
         assert_eq!(answers.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true], "{sql}: {answers:?}");
     }
     // Ends the transaction, begins another one, and fails.
-    let anew = boxed(|c: &Connection| {
+    let anew = boxed(|c: &mut Tx<'_>| {
         add("half")(c)?;
         let _refused = (cached("COMMIT")(c), cached("BEGIN IMMEDIATE")(c));
         Err(rusqlite::Error::QueryReturnedNoRows.into())
@@ -59,7 +60,7 @@ fn a_cached_statement_of_the_layer_ends_no_transaction() {
 #[test]
 fn nothing_is_written_after_sqlite_has_rolled_back() {
     let goes_on = |ok: bool| {
-        boxed(move |c: &Connection| {
+        boxed(move |c: &mut Tx<'_>| {
             let _rolled_back = c.execute("INSERT OR ROLLBACK INTO note(text) VALUES ('0')", []);
             let _refused = add("stray")(c);
             if ok { Ok(1) } else { Err(rusqlite::Error::QueryReturnedNoRows.into()) }
@@ -72,8 +73,8 @@ fn nothing_is_written_after_sqlite_has_rolled_back() {
     // The same for a single caller, without a hand-over.
     let scratch = Scratch::new();
     let db = scratch.open();
-    db.write(add("0")).expect("written");
-    assert!(matches!(db.write(goes_on(true)), Err(Error::RolledBack(_))));
+    db.write_with(add("0")).expect("written");
+    assert!(matches!(db.write_with(goes_on(true)), Err(Error::RolledBack(_))));
     assert_eq!(notes(&scratch.path()), ["0"]);
 }
 
@@ -87,7 +88,7 @@ fn a_savepoint_after_a_rollback_hides_nothing() {
         for anew in ["SAVEPOINT a", "SAVEPOINT a; SAVEPOINT b", "SAVEPOINT a; RELEASE a; SAVEPOINT a"] {
             for (at, ok) in [(0, true), (1, true), (0, false), (1, false)] {
                 let goes_on = || {
-                    boxed(move |c: &Connection| {
+                    boxed(move |c: &mut Tx<'_>| {
                         add(&at.to_string())(c)?;
                         c.execute_batch(ends).expect_err("SQLite rolls back");
                         // Begins a transaction that looks like the one before.
@@ -109,8 +110,8 @@ fn a_savepoint_after_a_rollback_hides_nothing() {
                 // The same for a single caller, without a hand-over.
                 let scratch = Scratch::new();
                 let db = scratch.open();
-                db.write(add("0")).expect("written");
-                assert!(db.write(goes_on()).is_err(), "{ends}; {anew}");
+                db.write_with(add("0")).expect("written");
+                assert!(db.write_with(goes_on()).is_err(), "{ends}; {anew}");
                 assert_eq!(notes(&scratch.path()), ["0"]);
             }
         }
@@ -121,12 +122,12 @@ fn a_savepoint_after_a_rollback_hides_nothing() {
 fn a_savepoint_left_open_does_not_reach_a_neighbour() {
     for ends in ["ROLLBACK TO a", "RELEASE a"] {
         let open = |note: &'static str| {
-            boxed(move |c: &Connection| {
+            boxed(move |c: &mut Tx<'_>| {
                 c.execute_batch("SAVEPOINT a")?;
                 add(note)(c)
             })
         };
-        let ends = boxed(move |c: &Connection| {
+        let ends = boxed(move |c: &mut Tx<'_>| {
             add("3")(c)?;
             c.execute_batch(ends).expect_err("no such savepoint");
             Ok(3)
@@ -139,7 +140,7 @@ fn a_savepoint_left_open_does_not_reach_a_neighbour() {
 #[test]
 fn savepoints_of_a_closure_split_nothing() {
     for own in ["SAVEPOINT onewriter", "SAVEPOINT a", "RELEASE onewriter", "ROLLBACK TO onewriter"] {
-        let splits = boxed(move |c: &Connection| {
+        let splits = boxed(move |c: &mut Tx<'_>| {
             add("must not stay")(c)?;
             let _refused = c.execute_batch(own);
             add("nor this")(c)?;
@@ -149,11 +150,11 @@ fn savepoints_of_a_closure_split_nothing() {
         assert!(answers[0].is_ok() && answers[2].is_ok(), "{own}: {answers:?}");
     }
     // A savepoint that a neighbour left open.
-    let open = boxed(|c: &Connection| {
+    let open = boxed(|c: &mut Tx<'_>| {
         c.execute_batch("SAVEPOINT a")?;
         add("0")(c)
     });
-    let back = boxed(|c: &Connection| {
+    let back = boxed(|c: &mut Tx<'_>| {
         c.execute_batch("ROLLBACK TO a")?;
         add("1")(c)
     });
@@ -165,14 +166,14 @@ fn what_an_unguarded_closure_leaves_is_seen() {
     let temp = "CREATE TEMP TABLE half(x)";
     for half in ["PRAGMA user_version = 7", "PRAGMA application_id = 7", "SAVEPOINT a", temp] {
         let scratch = Scratch::new();
-        let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
-        let fails = boxed(move |c: &Connection| {
+        let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+        let fails = boxed(move |c: &mut Tx<'_>| {
             c.execute_batch(half)?;
             Ok(c.execute("INSERT INTO note(text) VALUES ('one')", [])? as i64)
         });
         let all = mixed(&db, vec![(true, boxed(add("one"))), (true, fails), (true, boxed(add("two")))]);
         assert!(all[0].is_ok() && all[1].is_err() && all[2].is_ok(), "{half}: {all:?}");
-        let left = db.write(|c| {
+        let left = db.write_with(|c| {
             let number = |sql| c.query_row(sql, [], |row| row.get::<_, i64>(0));
             let temp = number("SELECT count(*) FROM temp.sqlite_schema")?;
             Ok::<_, Error>(temp + number("PRAGMA user_version")? + number("PRAGMA application_id")?)
@@ -184,9 +185,9 @@ fn what_an_unguarded_closure_leaves_is_seen() {
 #[test]
 fn an_unguarded_closure_that_fails_early_takes_no_schema_with_it() {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
-    let unguarded = |sql: &'static str| (true, boxed(move |c: &Connection| Ok(c.execute_batch(sql).map(|()| 1)?)));
-    let fails = || (true, boxed(|_: &Connection| Err(rusqlite::Error::QueryReturnedNoRows.into())));
+    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let unguarded = |sql: &'static str| (true, boxed(move |c: &mut Tx<'_>| Ok(c.execute_batch(sql).map(|()| 1)?)));
+    let fails = || (true, boxed(|_: &mut Tx<'_>| Err(rusqlite::Error::QueryReturnedNoRows.into())));
     let closures = vec![
         (true, boxed(add("one"))),
         (true, boxed(add("two"))),
@@ -233,8 +234,8 @@ impl From<Error> for Picky {
 fn goes_on(db: Database, scratch: &Scratch) {
     let path = scratch.path();
     within(move || {
-        db.write(add("goes on")).expect("written");
-        pollster::block_on(db.write_async(add("goes on too"))).expect("written");
+        db.write_with(add("goes on")).expect("written");
+        pollster::block_on(db.write_with_async(add("goes on too"))).expect("written");
         db.close().expect("closed");
     });
     let there = notes(&path);
@@ -247,7 +248,7 @@ fn dropped<F: Future>(db: &Database, future: F) -> Result<i64, Error> {
     let (go, gone) = channel::<()>();
     let holder = db.clone();
     let holder = thread::spawn(move || {
-        holder.write(move |_| {
+        holder.write_with(move |_| {
             here.send(()).expect("the test waits");
             Ok::<_, Error>(gone.recv().is_ok())
         })
@@ -256,11 +257,12 @@ fn dropped<F: Future>(db: &Database, future: F) -> Result<i64, Error> {
     let mut future = Box::pin(future);
     assert!(future.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_pending());
     let neighbour = db.clone();
-    let neighbour = thread::spawn(move || neighbour.write(add("neighbour")));
+    let neighbour = thread::spawn(move || neighbour.write_with(add("neighbour")));
     while db.counters().queued < 2 {
         thread::yield_now();
     }
-    drop(future);
+    // The drop of a captured value may panic, in the thread of its owner.
+    let _panicked = catch_unwind(AssertUnwindSafe(|| drop(future)));
     go.send(()).expect("the holder waits");
     holder.join().expect("no panic").expect("written");
     within(move || neighbour.join().expect("no panic"))
@@ -272,7 +274,7 @@ fn a_panic_outside_a_closure_stops_nobody_else() {
     let scratch = Scratch::new();
     let db = scratch.open();
     let bomb = Bomb;
-    let never = db.write_async(move |_| {
+    let never = db.write_with_async(move |_| {
         let _captured = &bomb;
         Ok::<_, Error>(())
     });
@@ -283,7 +285,7 @@ fn a_panic_outside_a_closure_stops_nobody_else() {
     let scratch = Scratch::new();
     let db = scratch.open();
     let (begun, begins) = channel();
-    let result = db.write_async(move |_| {
+    let result = db.write_with_async(move |_| {
         begun.send(()).expect("the test waits");
         thread::sleep(Duration::from_millis(50));
         Ok::<_, Error>(Bomb)
@@ -299,12 +301,12 @@ fn a_panic_outside_a_closure_stops_nobody_else() {
     let db = scratch.open();
     let (one, two) = (db.clone(), db.clone());
     let answers = within(move || {
-        let fails = |c: &Connection| -> Result<i64, Picky> {
+        let fails = |c: &mut Tx<'_>| -> Result<i64, Picky> {
             c.execute("INSERT INTO note(text) VALUES ('x')", []).map_err(|_| Picky)?;
             panic!("on purpose")
         };
-        let inline = thread::spawn(move || one.write(fails));
-        let queued = thread::spawn(move || pollster::block_on(two.write_async(fails)));
+        let inline = thread::spawn(move || one.write_with(fails));
+        let queued = thread::spawn(move || pollster::block_on(two.write_with_async(fails)));
         (inline.join().is_err(), queued.join().is_err())
     });
     assert_eq!(answers, (true, true), "each panics in its own caller");
@@ -319,14 +321,14 @@ fn a_refused_write_is_dropped_quietly() {
     db.close().expect("closed");
     let closure = || {
         let bomb = Bomb;
-        move |_: &Connection| {
+        move |_: &mut Tx<'_>| {
             let _captured = &bomb;
             Ok::<_, Error>(())
         }
     };
-    assert!(matches!(again.write(closure()), Err(Error::Closed)));
-    assert!(matches!(again.write_unguarded(closure()), Err(Error::Closed)));
-    assert!(matches!(pollster::block_on(again.write_async(closure())), Err(Error::Closed)));
+    assert!(matches!(again.write_with(closure()), Err(Error::Closed)));
+    assert!(matches!(again.write_repeatable(closure()), Err(Error::Closed)));
+    assert!(matches!(pollster::block_on(again.write_with_async(closure())), Err(Error::Closed)));
 }
 
 #[test]
@@ -335,14 +337,14 @@ fn a_panic_in_a_reader_ends_its_transaction() {
     let db = scratch.open_with(scratch.options().readers(1));
     let reader = db.clone();
     let panics = thread::spawn(move || {
-        reader.read(|c| -> Result<(), Picky> {
+        reader.read_with(|c| -> Result<(), Picky> {
             c.query_row("SELECT count(*) FROM note", [], |_| Ok(())).map_err(|_| Picky)?;
             panic!("on purpose")
         })
     });
     assert!(panics.join().is_err());
     for _ in 0..2 {
-        db.read(|c| Ok::<_, Error>(c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?)).expect("read");
+        db.read_with(|c| Ok::<_, Error>(c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?)).expect("read");
     }
 }
 
@@ -355,34 +357,78 @@ fn a_call_that_would_wait_for_itself_is_refused() {
         let (db, inner) = (db.clone(), db.clone());
         is_nested(within(move || outer(&db, inner)));
     };
-    nested(|db, inner| db.write(move |_| pollster::block_on(inner.write_async(add("never"))).map(drop)));
-    nested(|db, inner| pollster::block_on(db.write_async(move |_| inner.write(add("never")).map(drop))));
-    nested(|db, inner| db.write(move |_| inner.close()));
-    nested(|db, inner| db.read(move |_| inner.read(|_| Ok::<_, Error>(()))));
-    nested(|db, inner| db.read(move |_| inner.close()));
+    nested(|db, inner| db.write_with(move |_| pollster::block_on(inner.write_with_async(add("never"))).map(drop)));
+    nested(|db, inner| pollster::block_on(db.write_with_async(move |_| inner.write_with(add("never")).map(drop))));
+    nested(|db, inner| db.write_with(move |_| inner.close()));
+    nested(|db, inner| db.read_with(move |_| inner.read_with(|_| Ok::<_, Error>(()))));
+    nested(|db, inner| db.read_with(move |_| inner.close()));
     // Through another database, and through its writer thread.
     let elsewhere = Scratch::new();
     let other = elsewhere.open();
     let circle = |is_async: bool| {
         let (db, back, other) = (db.clone(), db.clone(), other.clone());
         let answer = within(move || {
-            db.write(move |_| match is_async {
-                false => other.write(move |_| back.write(add("never")).map(drop)),
-                true => pollster::block_on(other.write_async(move |_| back.write(add("never")).map(drop))),
+            db.write_with(move |_| match is_async {
+                false => other.write_with(move |_| back.write_with(add("never")).map(drop)),
+                true => pollster::block_on(other.write_with_async(move |_| back.write_with(add("never")).map(drop))),
             })
         });
         is_nested(answer);
     };
     circle(false);
     circle(true);
-    db.write(add("one")).expect("the database goes on");
+    db.write_with(add("one")).expect("the database goes on");
     assert_eq!(notes(&scratch.path()), ["one"]);
+}
+
+#[test]
+fn a_transaction_that_cannot_begin_is_answered_to_all_who_wait() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().max_log(50));
+    let (here, arrived) = channel();
+    let (go, gone) = channel::<()>();
+    let holder = db.clone();
+    let holder = thread::spawn(move || {
+        holder.write(move |tx| {
+            here.send(()).expect("the test waits");
+            gone.recv().expect("the test waits");
+            // More pages than the log may have.
+            tx.execute("INSERT INTO note(text) VALUES (zeroblob(400000))", [])
+        })
+    });
+    arrived.recv().expect("the writer is kept");
+    let mut calls = Vec::new();
+    for at in 0..4 {
+        let caller = db.clone();
+        calls.push(thread::spawn(move || match at {
+            0 => pollster::block_on(caller.write_with_async(add("never"))),
+            1 => caller.execute("INSERT INTO note(text) VALUES ('never')", ()).map(|_| 0),
+            // Needs no transaction of the writer.
+            2 => caller.exclusive(|c| Ok(c.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?)),
+            _ => caller.write_with(add("never")),
+        }));
+        while db.counters().queued < calls.len() as u64 {
+            thread::yield_now();
+        }
+    }
+    let answers = db.read_with(|c| {
+        // A snapshot that needs the log.
+        c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
+        go.send(()).expect("the holder waits");
+        Ok::<_, Error>(within(move || calls.into_iter().map(|call| call.join().expect("no panic")).collect::<Vec<_>>()))
+    });
+    holder.join().expect("no panic").expect("written");
+    let answers = answers.expect("read");
+    for at in [0, 1, 3] {
+        assert!(matches!(answers[at], Err(Error::LogFull { .. })), "{answers:?}");
+    }
+    assert!(matches!(answers[2], Ok(1)), "{answers:?}");
 }
 
 #[test]
 fn a_database_without_readers_is_refused() {
     let scratch = Scratch::new();
-    let error = scratch.options().readers(0).open().err().expect("refused");
+    let error = scratch.options().readers(0).open().expect_err("refused");
     assert!(error.to_string().contains("at least one reader"), "{error}");
 }
 
@@ -394,7 +440,7 @@ fn a_listener_that_writes_what_it_hears_is_refused() {
     impl<S: tracing::Subscriber> Layer<S> for Writes {
         fn on_new_span(&self, span: &tracing::span::Attributes<'_>, _: &tracing::span::Id, _: Context<'_, S>) {
             if span.metadata().name() == "commit" {
-                let _gone = self.1.send(matches!(self.0.write(add("heard")), Err(Error::Nested)));
+                let _gone = self.1.send(matches!(self.0.write_with(add("heard")), Err(Error::Nested)));
             }
         }
     }
@@ -405,7 +451,7 @@ fn a_listener_that_writes_what_it_hears_is_refused() {
     let heard = db.clone();
     within(move || {
         let subscriber = tracing_subscriber::registry().with(Writes(heard.clone(), tell));
-        tracing::subscriber::with_default(subscriber, || heard.write(add("one"))).expect("written");
+        tracing::subscriber::with_default(subscriber, || heard.write_with(add("one"))).expect("written");
     });
     assert_eq!(told.recv(), Ok(true));
     assert_eq!(notes(&scratch.path()), ["one"]);
@@ -419,7 +465,7 @@ fn a_caller_is_answered_when_its_own_commit_is_done() {
     let first = db.clone();
     let first = thread::spawn(move || {
         let started = Instant::now();
-        let written = first.write(move |c| {
+        let written = first.write_with(move |c| {
             here.send(()).expect("the test waits");
             thread::sleep(Duration::from_millis(100));
             add("first")(c)
@@ -427,7 +473,7 @@ fn a_caller_is_answered_when_its_own_commit_is_done() {
         (written, started.elapsed(), thread::current().id())
     });
     arrived.recv().expect("the first one writes");
-    let second = db.write(|_| {
+    let second = db.write_with(|_| {
         thread::sleep(Duration::from_secs(2));
         Ok::<_, Error>(thread::current().id())
     });
@@ -457,19 +503,19 @@ fn a_closure_changes_no_setting_of_the_others() {
         "DETACH main",
     ];
     for sql in settings {
-        let answer = db.write(move |c| Ok::<_, Error>(c.execute_batch(sql)?));
+        let answer = db.write_with(move |c| Ok::<_, Error>(c.execute_batch(sql)?));
         let Err(error) = answer else { panic!("{sql} is accepted") };
         assert!(matches!(error, Error::NotAllowed(_)), "{sql}: {error:?}");
-        assert!(error.to_string().contains("on_connection"), "{error}");
-        let reader = db.read(move |c| Ok::<_, Error>(c.execute_batch(sql)?));
+        assert!(error.to_string().contains("on_writer"), "{error}");
+        let reader = db.read_with(move |c| Ok::<_, Error>(c.execute_batch(sql)?));
         assert!(reader.is_err(), "{sql} is accepted in a reader");
     }
     for sql in ["PRAGMA journal_mode", "PRAGMA table_info(note)", "PRAGMA user_version = 3", "PRAGMA optimize"] {
-        db.write(move |c| Ok::<_, Error>(c.execute_batch(sql)?)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        db.write_with(move |c| Ok::<_, Error>(c.execute_batch(sql)?)).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
-    db.write(add("one")).expect("written");
-    let nobody = db.write(|c| Ok::<_, Error>(c.last_insert_rowid()));
+    db.write_with(add("one")).expect("written");
+    let nobody = db.write_with(|c| Ok::<_, Error>(c.last_insert_rowid()));
     assert_eq!(nobody.expect("read"), 0, "the row number of another closure");
-    let nested = db.write(|c| Ok::<_, Error>(c.unchecked_transaction().map(drop)?));
+    let nested = db.write_with(|c| Ok::<_, Error>(c.unchecked_transaction().map(drop)?));
     assert!(matches!(nested, Err(Error::NotAllowed(_))), "{nested:?}");
 }

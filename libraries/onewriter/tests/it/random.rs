@@ -31,8 +31,8 @@ fn answer(text: String, result: Result<i64, Error>) -> Answer {
 fn closure(
     text: &str,
     rng: &mut fastrand::Rng,
-) -> impl FnOnce(&rusqlite::Connection) -> Result<i64, Error> + Send + use<> {
-    let (write, fate) = (add(text), rng.u8(0..8));
+) -> impl FnMut(&mut onewriter::Tx<'_>) -> Result<i64, Error> + Send + use<> {
+    let (mut write, fate) = (add(text), rng.u8(0..8));
     let sleep = Duration::from_micros(rng.u64(0..200));
     move |c| {
         let id = write(c)?;
@@ -52,11 +52,11 @@ fn closure(
 fn statement(
     text: &str,
     rng: &mut fastrand::Rng,
-) -> impl FnOnce(&rusqlite::Connection) -> Result<i64, Error> + Send + use<> {
+) -> impl FnMut(&mut onewriter::Tx<'_>) -> Result<i64, Error> + Send + use<> {
     let (text, fails) = (text.to_owned(), rng.u8(0..4) == 0);
     move |c| {
         let sql = "INSERT INTO note(text) SELECT ?1 UNION ALL SELECT ?1 WHERE ?2";
-        c.prepare_cached(sql)?.execute((text, fails))?;
+        c.prepare_cached(sql)?.execute((&text, fails))?;
         Ok(c.last_insert_rowid())
     }
 }
@@ -66,10 +66,10 @@ fn blocks(db: &Database, name: usize, mut rng: fastrand::Rng, writes: usize) -> 
         let text = format!("b{name}.{at}");
         if rng.bool() {
             let statement = statement(&text, &mut rng);
-            return answer(text, db.write_unguarded(statement));
+            return answer(text, db.write_repeatable(statement));
         }
         let closure = closure(&text, &mut rng);
-        answer(text, db.write(closure))
+        answer(text, db.write_with(closure))
     };
     (0..writes).map(one).collect()
 }
@@ -80,7 +80,7 @@ async fn awaits(db: Database, name: usize, mut rng: fastrand::Rng, writes: usize
         let text = format!("a{name}.{at}");
         let (is_statement, statement, closure) = (rng.bool(), statement(&text, &mut rng), closure(&text, &mut rng));
         let write = async {
-            if is_statement { db.write_unguarded_async(statement).await } else { db.write_async(closure).await }
+            if is_statement { db.write_repeatable_async(statement).await } else { db.write_with_async(closure).await }
         };
         let patience =
             if rng.u8(0..4) == 0 { Duration::from_micros(rng.u64(0..2_000)) } else { Duration::from_secs(60) };
@@ -95,8 +95,9 @@ async fn awaits(db: Database, name: usize, mut rng: fastrand::Rng, writes: usize
 fn round(seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let scratch = Scratch::new();
-    let queue = [1, 3, 1_024][rng.usize(0..3)];
-    let db = scratch.open_with(scratch.options().queue(queue).commit_at(rng.usize(1..20), Duration::from_millis(1)));
+    let queue = [1, 3, usize::MAX][rng.usize(0..3)];
+    let db =
+        scratch.open_with(scratch.options().max_queue(queue).max_batch(rng.usize(1..20), Duration::from_millis(1)));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let (threads, tasks, writes) = (rng.usize(1..5), rng.usize(0..9), rng.usize(5..60));

@@ -10,7 +10,7 @@ use crate::common::Scratch;
 use onewriter::{Checkpoints, Counters, Database, Durability, Error, Options};
 use rusqlite::Connection;
 
-const RULES: Checkpoints = Checkpoints { passive_after: 50, truncate_after: 200 };
+const RULES: Checkpoints = Checkpoints::after(50, 200);
 
 fn options(scratch: &Scratch) -> Options {
     scratch.options().durability(Durability::Normal).checkpoints(RULES)
@@ -20,7 +20,7 @@ fn options(scratch: &Scratch) -> Options {
 fn fill(db: &Database, writes: u64) {
     for _ in 0..writes {
         let insert = "INSERT INTO note(text) VALUES (hex(randomblob(1500)))";
-        db.write(move |c| Ok::<_, Error>(c.execute(insert, [])?)).expect("written");
+        db.write_with(move |c| Ok::<_, Error>(c.execute(insert, [])?)).expect("written");
     }
 }
 
@@ -37,7 +37,7 @@ fn longest_log(rules: Checkpoints) -> (u64, Counters) {
             let db = db.clone();
             thread::spawn(move || {
                 let mut reads = 0;
-                let max = |c: &Connection| Ok::<_, Error>(c.query_row("SELECT max(id) FROM note", [], |_| Ok(()))?);
+                let max = |c: &Connection| c.query_row("SELECT max(id) FROM note", [], |_| Ok(()));
                 while db.read(max).is_ok() {
                     reads += 1;
                     thread::sleep(Duration::from_micros(500));
@@ -59,7 +59,7 @@ fn longest_log(rules: Checkpoints) -> (u64, Counters) {
 
 #[test]
 fn it_is_bounded_while_somebody_always_reads() {
-    let (free, _) = longest_log(Checkpoints { truncate_after: 0, ..RULES });
+    let (free, _) = longest_log(Checkpoints::after(50, 0));
     let (bounded, counters) = longest_log(RULES);
     assert!(counters.truncated > 3 && counters.passive > 3, "{counters:?}");
     assert!(bounded < free / 2, "{bounded} bytes, and {free} without the bound: {counters:?}");
@@ -93,7 +93,7 @@ fn with_a_reader(held: Duration) -> (String, u64, u64) {
     let reader = thread::spawn({
         let db = db.clone();
         move || {
-            db.read(move |c| {
+            db.read_with(move |c| {
                 c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
                 here.send(()).expect("the test waits");
                 Ok::<_, Error>(gone.recv().is_ok())
@@ -150,7 +150,7 @@ fn a_log_is_carried_over_and_cut_when_nobody_writes() {
     let (here, arrived) = channel();
     let reader = db.clone();
     let reader = thread::spawn(move || {
-        reader.read(move |c| {
+        reader.read_with(move |c| {
             c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
             here.send(()).expect("the test waits");
             Ok::<_, Error>(gone.recv().is_ok())

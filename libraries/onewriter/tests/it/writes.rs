@@ -3,15 +3,15 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Scratch, add, boxed, mixed, notes, together};
-use onewriter::{Durability, Error};
+use crate::common::{Closure, Scratch, add, boxed, mixed, notes, together};
+use onewriter::{Durability, Error, Tx};
 use rusqlite::Connection;
 
 #[test]
 fn what_is_answered_is_committed() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    assert_eq!(db.write(add("one")).expect("written"), 1);
+    assert_eq!(db.write_with(add("one")).expect("written"), 1);
     assert_eq!(notes(&scratch.path()), ["one"]);
     db.close().expect("closed");
     assert!(!scratch.path().with_extension("db-wal").exists(), "the log was carried over");
@@ -21,7 +21,7 @@ fn what_is_answered_is_committed() {
 fn one_commit_is_shared_and_in_order() {
     let scratch = Scratch::new();
     // Long enough for a busy machine.
-    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
     let before = db.counters();
     let texts: Vec<String> = (0..20).map(|i| i.to_string()).collect();
     let all = together(&db, texts.iter().map(|text| boxed(add(text))).collect());
@@ -36,9 +36,9 @@ fn one_commit_is_shared_and_in_order() {
 fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
     let scratch = Scratch::new();
     // Long enough for a busy machine.
-    let db = scratch.open_with(scratch.options().commit_at(256, Duration::from_secs(60)));
+    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
     // A slow write: from here on callers sleep instead of polling for an answer.
-    db.write(|_| {
+    db.write_with(|_| {
         thread::sleep(Duration::from_millis(5));
         Ok::<_, Error>(())
     })
@@ -47,8 +47,8 @@ fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
     let write = |at: usize| {
         let text = at.to_string();
         boxed(move |c| match fails(&at) {
-            true => Err(Error::Panicked(text)),
-            false => add(&text)(c).map(|_| text),
+            true => Err(Error::Panicked(text.clone())),
+            false => add(&text)(c).map(|_| text.clone()),
         })
     };
     let all = together(&db, (0..100).map(write).collect());
@@ -67,11 +67,11 @@ fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
 fn one_that_fails_or_panics_takes_back_its_own_only() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    let spoilt = |c: &Connection| {
+    let spoilt = |c: &mut Tx<'_>| {
         add("spoilt")(c)?;
         add("one")(c)
     };
-    let panics = |c: &Connection| -> Result<i64, Error> {
+    let panics = |c: &mut Tx<'_>| -> Result<i64, Error> {
         add("lost")(c)?;
         panic!("on purpose")
     };
@@ -86,24 +86,24 @@ fn one_that_fails_or_panics_takes_back_its_own_only() {
     assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
     assert_eq!(db.counters().failed, 3);
     // The same for a single caller, without a hand-over.
-    assert!(matches!(db.write(panics), Err(Error::Panicked(_))));
-    assert!(db.write(spoilt).is_err());
+    assert!(matches!(db.write_with(panics), Err(Error::Panicked(_))));
+    assert!(db.write_with(spoilt).is_err());
     assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
-    db.write(add("four")).expect("the writer goes on");
+    db.write_with(add("four")).expect("the writer goes on");
 }
 
 #[test]
 fn a_deferred_reference_fails_the_one_that_left_it() {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
+    let db = scratch.open_with(scratch.options().on_writer(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
     let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
-    db.write(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
-    let dangling = |c: &Connection| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
+    db.write_with(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
+    let dangling = |c: &mut Tx<'_>| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
     let all = together(&db, vec![boxed(add("one")), boxed(dangling), boxed(add("two"))]);
     assert!(matches!(all[1], Err(Error::ForeignKey)), "{all:?}");
     assert_eq!(notes(&scratch.path()), ["one", "two"]);
-    assert!(matches!(db.write(dangling), Err(Error::ForeignKey)));
-    let parts = db.read(|c| Ok::<i64, Error>(c.query_row("SELECT count(*) FROM part", [], |row| row.get(0))?));
+    assert!(matches!(db.write_with(dangling), Err(Error::ForeignKey)));
+    let parts = db.read_with(|c| Ok::<i64, Error>(c.query_row("SELECT count(*) FROM part", [], |row| row.get(0))?));
     assert_eq!(parts.expect("read"), 0);
 }
 
@@ -117,10 +117,10 @@ fn a_closure_cannot_end_what_it_shares() {
     }
     assert_eq!(notes(&scratch.path()).len(), 6);
     // Savepoints inside a closure are allowed.
-    let own = |c: &Connection| {
+    let own = |c: &mut Tx<'_>| {
         Ok::<_, Error>(c.execute_batch("SAVEPOINT a; INSERT INTO note(text) VALUES ('x'); ROLLBACK TO a")?)
     };
-    db.write(own).expect("allowed");
+    db.write_with(own).expect("allowed");
     assert_eq!(notes(&scratch.path()).len(), 6);
 }
 
@@ -128,7 +128,7 @@ fn a_closure_cannot_end_what_it_shares() {
 fn what_sqlite_rolls_back_whole_is_told_to_all() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    let gone = |c: &Connection| Ok(c.execute("INSERT OR ROLLBACK INTO note(text) VALUES ('one')", [])? as i64);
+    let gone = |c: &mut Tx<'_>| Ok(c.execute("INSERT OR ROLLBACK INTO note(text) VALUES ('one')", [])? as i64);
     let all = together(&db, vec![boxed(add("one")), boxed(add("two")), boxed(gone), boxed(add("three"))]);
     assert!(matches!(all[0], Err(Error::RolledBack(_))), "{all:?}");
     assert!(matches!(all[1], Err(Error::RolledBack(_))));
@@ -137,12 +137,12 @@ fn what_sqlite_rolls_back_whole_is_told_to_all() {
 }
 
 #[test]
-fn an_unguarded_statement_that_fails_takes_back_itself_only() {
+fn a_repeatable_statement_that_fails_takes_back_itself_only() {
     let scratch = Scratch::new();
     let db = scratch.open();
     // Two rows, the second of which violates the constraint: the first is not inserted either.
-    let refused = |c: &Connection| Ok(c.execute("INSERT INTO note(text) VALUES ('lost'), ('one')", [])? as i64);
-    let empty = |_: &Connection| Err(rusqlite::Error::QueryReturnedNoRows.into());
+    let refused = |c: &mut Tx<'_>| Ok(c.execute("INSERT INTO note(text) VALUES ('lost'), ('one')", [])? as i64);
+    let empty = |_: &mut Tx<'_>| Err(rusqlite::Error::QueryReturnedNoRows.into());
     let all = mixed(
         &db,
         vec![
@@ -160,51 +160,86 @@ fn an_unguarded_statement_that_fails_takes_back_itself_only() {
     assert_eq!(all[1].as_ref().err().and_then(Error::code), Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE));
     assert_eq!(notes(&scratch.path()), ["one", "two", "three"]);
     // The same for a single caller, without a hand-over.
-    assert!(db.write_unguarded(refused).is_err());
-    assert_eq!(db.write_unguarded(add("four")).expect("written"), 4);
+    assert!(db.write_repeatable(refused).is_err());
+    assert_eq!(db.write_repeatable(add("four")).expect("written"), 4);
     assert_eq!(notes(&scratch.path()), ["one", "two", "three", "four"]);
 }
 
-#[test]
-fn an_unguarded_write_that_fails_half_way_is_told_to_all_and_leaves_nothing() {
-    let rows = |c: &Connection| {
-        add("half")(c)?;
-        add("one")(c)
+/// Closures that change something and then fail.
+fn halves() -> Vec<Closure<i64>> {
+    let sql = |sql: &'static str| {
+        boxed(move |c| {
+            c.execute_batch(sql)?;
+            add("one")(c)
+        })
     };
-    let schema = |c: &Connection| {
-        c.execute_batch("CREATE TABLE half(x)")?;
-        add("one")(c)
-    };
-    let keeps_some = |c: &Connection| {
+    vec![
+        sql("INSERT INTO note(text) VALUES ('half')"),
+        sql("CREATE TABLE half(x); CREATE TEMP TABLE short(x); PRAGMA user_version = 7"),
+        sql("SAVEPOINT a; INSERT INTO note(text) VALUES ('half'); RELEASE a; SAVEPOINT b"),
         // `OR FAIL` keeps the rows before the rejected one.
-        Ok(c.execute("INSERT OR FAIL INTO note(text) VALUES ('half'), ('one')", [])? as i64)
-    };
-    let dangling = |c: &Connection| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64);
-    let panics = |c: &Connection| -> Result<i64, Error> {
-        add("half")(c)?;
-        panic!("on purpose")
-    };
-    for half in [boxed(rows), boxed(schema), boxed(keeps_some), boxed(dangling), boxed(panics)] {
-        let scratch = Scratch::new();
-        let options = scratch.options().commit_at(256, Duration::from_secs(60));
-        let db = scratch.open_with(options.on_connection(|c| c.execute_batch("PRAGMA foreign_keys = ON")));
-        let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
-        db.write(|c| Ok::<_, Error>(c.execute_batch(table)?)).expect("made");
-        let others = [boxed(add("one")), boxed(add("two")), boxed(add("three"))];
-        let [one, two, three] = others;
-        let all = mixed(&db, vec![(false, one), (true, two), (true, half), (true, three)]);
-        assert!(matches!(all[0], Err(Error::LeftHalf)), "{all:?}");
-        assert!(matches!(all[1], Err(Error::LeftHalf)), "{all:?}");
-        assert!(all[2].is_err() && !matches!(all[2], Err(Error::LeftHalf)), "{all:?}");
-        assert!(all[3].is_ok(), "{all:?}");
-        assert_eq!(notes(&scratch.path()), ["three"]);
-        let tables = |c: &Connection| {
-            Ok::<i64, Error>(
-                c.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?,
-            )
-        };
-        assert_eq!(db.read(tables).expect("read"), 2);
+        sql("INSERT OR FAIL INTO note(text) VALUES ('half'), ('one')"),
+        // The statement succeeds, and the mapping of its row does not.
+        boxed(|c| {
+            Ok(c.query_row("INSERT INTO note(text) VALUES ('half') RETURNING text", [], |row| row.get::<_, i64>(0))?)
+        }),
+        boxed(|c| {
+            c.blob_open("main", "note", "text", 1, false)?.write_all_at(b"two", 0)?;
+            Err(rusqlite::Error::QueryReturnedNoRows.into())
+        }),
+        boxed(|c| Ok(c.execute("INSERT INTO part VALUES (77)", [])? as i64)),
+        boxed(|c| {
+            add("half")(c)?;
+            panic!("on purpose")
+        }),
+    ]
+}
+
+#[test]
+fn a_repeatable_write_that_fails_half_way_takes_nobody_with_it() {
+    for (at, _) in halves().iter().enumerate() {
+        for before in [[true, true], [false, true], [false, false], [true, false]] {
+            let scratch = Scratch::new();
+            let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+            let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
+            db.write(|tx| tx.execute_batch(table)).expect("made");
+            let half = halves().swap_remove(at);
+            let all = vec![
+                (before[0], boxed(add("one"))),
+                (before[1], boxed(add("two"))),
+                (true, boxed(add("three"))),
+                (true, half),
+                (true, boxed(add("four"))),
+                (false, boxed(add("five"))),
+                (true, boxed(add("six"))),
+            ];
+            let answers = mixed(&db, all);
+            for (of, answer) in answers.iter().enumerate() {
+                assert_eq!(answer.is_ok(), of != 3, "{at} {before:?} {of}: {answer:?}");
+            }
+            let there = notes(&scratch.path());
+            assert_eq!(there, ["one", "two", "three", "four", "five", "six"], "{at} {before:?}");
+            assert!(db.counters().repeated > 1, "{at} {before:?}: {:?}", db.counters());
+            let rest = "SELECT (SELECT count(*) FROM sqlite_schema WHERE type = 'table') + (SELECT count(*) FROM
+                        temp.sqlite_schema) + (SELECT user_version FROM pragma_user_version)";
+            let rest = db.write(|tx| tx.query_row(rest, [], |row| row.get::<_, i64>(0)));
+            assert_eq!(rest.expect("read"), 2, "{at} {before:?}: the two tables, and nothing else");
+        }
     }
+}
+
+#[test]
+fn after_a_failure_repeatable_writes_are_careful_for_a_while() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let fails = || boxed(|c| add("one")(c));
+    let all = vec![(true, boxed(add("one"))), (true, fails()), (true, fails()), (true, fails()), (true, fails())];
+    let answers = mixed(&db, all);
+    assert_eq!(answers.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, false, false, false]);
+    assert_eq!(db.counters().repeated, 2, "the first one that fails, and the one before it");
+    let answers = mixed(&db, (0..300).map(|at| (true, boxed(add(&at.to_string())))).collect());
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(db.counters().repeated, 2);
 }
 
 #[test]
@@ -212,25 +247,25 @@ fn a_write_inside_a_write_is_refused() {
     let scratch = Scratch::new();
     let db = scratch.open();
     let inner = db.clone();
-    let nested = db.write(move |_| inner.write(add("never")));
+    let nested = db.write_with(move |_| inner.write_with(add("never")));
     assert!(matches!(nested, Err(Error::Nested)));
     // Another database is allowed.
     let (other, elsewhere) = (Scratch::new(), Scratch::new());
     let (db, inner) = (other.open(), elsewhere.open());
-    db.write(move |_| inner.write(add("there"))).expect("written");
+    db.write_with(move |_| inner.write_with(add("there"))).expect("written");
     assert_eq!(notes(&elsewhere.path()), ["there"]);
 }
 
 #[test]
 fn another_process_that_writes_is_waited_for_and_then_told() {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().on_connection(|c| c.busy_timeout(Duration::from_millis(30))));
+    let db = scratch.open_with(scratch.options().on_writer(|c| c.busy_timeout(Duration::from_millis(30))));
     let other = Connection::open(scratch.path()).expect("it opens");
     other.execute_batch("BEGIN IMMEDIATE").expect("begun");
-    assert!(matches!(db.write(add("one")), Err(Error::Begin(_))));
+    assert!(matches!(db.write_with(add("one")), Err(Error::Begin(_))));
     assert_eq!(db.counters().busy, 1);
     other.execute_batch("ROLLBACK").expect("ended");
-    db.write(add("one")).expect("written");
+    db.write_with(add("one")).expect("written");
 }
 
 #[test]
@@ -239,8 +274,8 @@ fn closing_answers_everyone_and_refuses_later_ones() {
     let db = scratch.open();
     let clone = db.clone();
     db.close().expect("closed");
-    assert!(matches!(clone.write(add("late")), Err(Error::Closed)));
-    assert!(matches!(clone.read(|_| Ok::<_, Error>(())), Err(Error::Closed)));
+    assert!(matches!(clone.write_with(add("late")), Err(Error::Closed)));
+    assert!(matches!(clone.read_with(|_| Ok::<_, Error>(())), Err(Error::Closed)));
     clone.close().expect("closed twice");
 }
 
@@ -248,7 +283,7 @@ fn closing_answers_everyone_and_refuses_later_ones() {
 fn what_was_set_is_checked() {
     let scratch = Scratch::new();
     let normal = scratch.open_with(scratch.options().durability(Durability::Normal));
-    let level = normal.write(|c| Ok::<i64, Error>(c.query_row("PRAGMA synchronous", [], |row| row.get(0))?));
+    let level = normal.write_with(|c| Ok::<i64, Error>(c.query_row("PRAGMA synchronous", [], |row| row.get(0))?));
     assert_eq!(level.expect("read"), 1);
     let Err(error) = onewriter::Options::new(":memory:").open() else { panic!("no log in memory") };
     assert_eq!(
@@ -263,14 +298,14 @@ fn what_was_set_is_checked() {
 fn readers_cannot_write_and_see_one_moment() {
     let scratch = Scratch::new();
     let db = scratch.open();
-    db.write(add("one")).expect("written");
-    let denied = db.read(|c| Ok::<_, Error>(c.execute("DELETE FROM note", [])?));
+    db.write_with(add("one")).expect("written");
+    let denied = db.read_with(|c| Ok::<_, Error>(c.execute("DELETE FROM note", [])?));
     assert_eq!(denied.err().and_then(|e| e.code()), Some(rusqlite::ffi::SQLITE_READONLY));
     let writer = db.clone();
-    let counts = db.read(move |c| {
+    let counts = db.read_with(move |c| {
         let count = || c.query_row("SELECT count(*) FROM note", [], |row| row.get::<_, i64>(0));
         let before = count()?;
-        let written = thread::spawn(move || writer.write(add("two"))).join().expect("no panic");
+        let written = thread::spawn(move || writer.write_with(add("two"))).join().expect("no panic");
         written.expect("a reader keeps no writer");
         Ok::<_, Error>((before, count()?))
     });
@@ -288,7 +323,7 @@ fn a_thread_that_waits_lends_what_it_has() {
             let db = &db;
             scope.spawn(move || {
                 for text in part {
-                    let len = db.write(|c| {
+                    let len = db.write_with(|c| {
                         c.execute("INSERT INTO note(text) VALUES (?1)", [text])?;
                         Ok::<_, Error>(text)
                     });

@@ -1,12 +1,12 @@
 //! The store on disk.
 
 mod read;
-mod schema;
+pub mod schema;
 mod write;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use duroxide::providers::SystemMetrics;
@@ -82,51 +82,52 @@ impl Store for Durable {
     }
 
     fn recover(&self) -> Result<Recovered, StoreError> {
-        self.database.read(read::recover)
+        self.database.read_with(read::recover)
     }
 
     async fn commit(&self, change: Change) -> Result<(), StoreError> {
         if change.rows().is_empty() {
             return Ok(());
         }
-        // Only a disk error can stop this after its first change; then all writes of the commit fail and can be
-        // retried.
-        let write = move |connection: &rusqlite::Connection| {
-            // Return the change to its caller, so that the writer thread does not free its memory.
-            write::apply(connection, &change).map(|()| change)
-        };
-        self.database.write_unguarded_async(write).await.map(drop)
+        // A change is rarely rejected, and can be written again after one of another caller was.
+        let change = Arc::new(change);
+        let written = change.clone();
+        self.database.write_repeatable_async(move |tx| write::apply(tx, &written)).await?;
+        // The last owner, so that the writer thread does not free the memory of the change.
+        drop(change);
+        Ok(())
     }
 
     async fn load(&self, instance: i64, execution: u64) -> Result<Loaded, StoreError> {
-        self.database.read_async(move |connection| read::load(connection, instance, execution)).await
+        self.database.read_with_async(move |connection| read::load(connection, instance, execution)).await
     }
 
     async fn output(&self, instance: i64, execution: u64) -> Result<Option<String>, StoreError> {
-        self.database.read_async(move |connection| read::output(connection, instance, execution)).await
+        self.database.read_with_async(move |connection| read::output(connection, instance, execution)).await
     }
 
     async fn find(&self, name: &str) -> Result<Option<(i64, Record)>, StoreError> {
         let name = name.to_owned();
-        self.database.read_async(move |connection| read::find(connection, &name)).await
+        self.database.read_with_async(move |connection| read::find(connection, &name)).await
     }
 
     async fn list(&self, selection: Selection) -> Result<Vec<String>, StoreError> {
-        self.database.read_async(move |connection| read::list(connection, &selection)).await
+        self.database.read_with_async(move |connection| read::list(connection, &selection)).await
     }
 
     async fn children(&self, name: &str) -> Result<Vec<String>, StoreError> {
         let name = name.to_owned();
-        self.database.read_async(move |connection| read::children(connection, &name)).await
+        self.database.read_with_async(move |connection| read::children(connection, &name)).await
     }
 
     async fn metrics(&self) -> Result<SystemMetrics, StoreError> {
-        self.database.read_async(read::metrics).await
+        self.database.read_with_async(read::metrics).await
     }
 
     fn close(&self) -> Result<(), StoreError> {
-        let closed = self.database.clone().close().map_err(StoreError::from);
+        // Locked before, so that a concurrent call waits, and does not release the file too early.
         let mut owner = self.owner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let closed = self.database.clone().close().map_err(StoreError::from);
         *owner = None;
         closed
     }

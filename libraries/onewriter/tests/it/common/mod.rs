@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use onewriter::{Database, Error, Options};
+use onewriter::{Database, Error, Options, Tx};
 use rusqlite::Connection;
 
 /// A database in a temporary directory, which is removed on drop.
@@ -34,7 +34,7 @@ impl Scratch {
 
     pub fn open_with(&self, options: Options) -> Database {
         let db = options.open().expect("it opens");
-        let made = db.write(|c| {
+        let made = db.write_with(|c| {
             c.execute_batch("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT UNIQUE)").map_err(Error::from)
         });
         made.expect("the table");
@@ -53,10 +53,10 @@ pub fn notes(path: &Path) -> Vec<String> {
 }
 
 /// Returns a closure that inserts a note.
-pub fn add(text: &str) -> impl FnOnce(&Connection) -> Result<i64, Error> + Send + use<> {
+pub fn add(text: &str) -> impl FnMut(&mut Tx<'_>) -> Result<i64, Error> + Send + use<> {
     let text = text.to_owned();
     move |c| {
-        c.prepare_cached("INSERT INTO note(text) VALUES (?1)")?.execute([text])?;
+        c.prepare_cached("INSERT INTO note(text) VALUES (?1)")?.execute([&text])?;
         Ok(c.last_insert_rowid())
     }
 }
@@ -66,22 +66,22 @@ pub fn together<T: Send + 'static>(db: &Database, closures: Vec<Closure<T>>) -> 
     mixed(db, closures.into_iter().map(|closure| (false, closure)).collect())
 }
 
-/// Like [`together`], with closures marked `true` run unguarded.
+/// Like [`together`], with closures marked `true` run by `write_repeatable`.
 pub fn mixed<T: Send + 'static>(db: &Database, closures: Vec<(bool, Closure<T>)>) -> Vec<Result<T, Error>> {
     let (here, arrived) = channel();
     let (go, gone) = channel::<()>();
     let holder = db.clone();
     let holder = thread::spawn(move || {
-        holder.write(move |_| {
+        holder.write_with(move |_| {
             here.send(()).expect("the test waits");
             Ok::<_, Error>(gone.recv().is_ok())
         })
     });
     arrived.recv().expect("the writer is kept");
     let mut threads = Vec::new();
-    for (is_unguarded, closure) in closures {
+    for (is_repeatable, closure) in closures {
         let writer = db.clone();
-        let write = move || if is_unguarded { writer.write_unguarded(closure) } else { writer.write(closure) };
+        let write = move || if is_repeatable { writer.write_repeatable(closure) } else { writer.write_with(closure) };
         threads.push(thread::spawn(write));
         while db.counters().queued < threads.len() as u64 {
             thread::yield_now();
@@ -92,8 +92,8 @@ pub fn mixed<T: Send + 'static>(db: &Database, closures: Vec<(bool, Closure<T>)>
     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
 }
 
-pub type Closure<T> = Box<dyn FnOnce(&Connection) -> Result<T, Error> + Send>;
+pub type Closure<T> = Box<dyn FnMut(&mut Tx<'_>) -> Result<T, Error> + Send>;
 
-pub fn boxed<T>(closure: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Closure<T> {
+pub fn boxed<T>(closure: impl FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static) -> Closure<T> {
     Box::new(closure)
 }
