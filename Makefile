@@ -4,8 +4,9 @@
 LITELAB := target/release/litelab
 # Rust runners that link another SQLite than the engine, each with its own lock file.
 OWN_LOCK := duroxide sqlx tokio
-# Cargo runners that `cargo programs` does not build: those in OWN_LOCK, and one whose dependencies need other features.
-CARGO_RUNNERS := $(OWN_LOCK) duroxide-onewriter
+# Cargo runners that `cargo programs` does not build: those in OWN_LOCK, one whose dependencies need other features, and one
+# whose dependency is made when it is built.
+CARGO_RUNNERS := $(OWN_LOCK) duroxide-onewriter duroxide-patched
 # Runners in other languages.
 OTHER_RUNNERS := go node python
 # Number of stages that run in parallel: most of them wait for timers, servers or a single compiler. Compilation runs

@@ -67,6 +67,11 @@ func runToEnd(conn driver.Conn, sql string) error {
 // uriKeys are the URI keys that SQLite itself reads, https://sqlite.org/uri.html.
 const uriKeys = "cache immutable mode modeof nolock psow vfs"
 
+// wholeName is the option that is the whole data source name of an application, with {path} for the path of the
+// database. It is passed on as it is, with keys that the driver drops and without `file:`, and the settings read back
+// show what came of it.
+const wholeName = "dsn"
+
 // refuseUnknown checks options against the keys of a driver. Drivers silently ignore an unknown key, but every option
 // of a trial is meant to have an effect.
 func refuseUnknown(options map[string]any, keys string) error {
@@ -80,6 +85,9 @@ func refuseUnknown(options map[string]any, keys string) error {
 
 // dsn returns the URI of the database, which all three drivers of database/sql accept, with the options as its keys.
 func dsn(database *Database, options map[string]any) string {
+	if name, given := options[wholeName].(string); given {
+		return strings.ReplaceAll(name, "{path}", database.Path)
+	}
 	name := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(database.Path)
 	separator := "?"
 	switch {

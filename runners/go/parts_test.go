@@ -193,6 +193,26 @@ func TestOptionsBecomeKeysOfTheURI(t *testing.T) {
 	}
 }
 
+func TestAWholeNameIsPassedOnAsItIs(t *testing.T) {
+	file := &Database{Kind: "file", Path: "/a b.db"}
+	name := map[string]any{"dsn": "{path}?_sync=0&mode=memory&sync=0"}
+	if got := dsn(file, name); got != "/a b.db?_sync=0&mode=memory&sync=0" {
+		t.Error(got)
+	}
+	for _, c := range []struct {
+		database *Database
+		options  map[string]any
+	}{
+		{file, map[string]any{"dsn": "{path}", "_sync": 0}},
+		{&Database{Kind: "memory"}, name},
+	} {
+		_, err := openSQL(nil, mattnKeys, c.database, &Connection{Options: c.options})
+		if err == nil || !strings.Contains(err.Error(), "it stands alone") {
+			t.Error(c, err)
+		}
+	}
+}
+
 func TestOnlyNamesOfItsDialectAreRetried(t *testing.T) {
 	for _, c := range []struct {
 		dialect, name string

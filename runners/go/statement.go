@@ -13,8 +13,11 @@ type sqlClient struct{ db *sql.DB }
 
 // openSQL implements Driver.Open for a database/sql driver that reads these DSN keys.
 func openSQL(d driver.Driver, keys string, database *Database, connection *Connection) (Client, error) {
-	if err := refuseUnknown(connection.Options, keys+" "+uriKeys); err != nil {
+	if err := refuseUnknown(connection.Options, keys+" "+uriKeys+" "+wholeName); err != nil {
 		return nil, err
+	}
+	if _, given := connection.Options[wholeName]; given && (len(connection.Options) > 1 || database.Kind != "file") {
+		return nil, fmt.Errorf("option `%s` is the whole name of a file: it stands alone", wholeName)
 	}
 	c := &connector{d, dsn(database, connection.Options), connection.Settings}
 	return sqlClient{sql.OpenDB(c)}, nil

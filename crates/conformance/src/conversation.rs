@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use litelab_engine::merge::merge;
 use litelab_engine::process::RunnerProcess;
 use litelab_engine::runner::Runner;
-use litelab_engine::trial::{Patience, split};
+use litelab_engine::split::split;
+use litelab_engine::trial::Patience;
 use litelab_protocol::{ConnectionSettings, Failed, Message, Operation, Tick, TickCount, Trial, TrialResult};
 
 use crate::error::{At, Result, ensure, timely};
@@ -60,7 +61,7 @@ impl Started {
     /// Starts the processes of a trial and waits until all are ready.
     pub fn new(runner: &Runner, directory: &Path, patience: Patience, trial: &Trial) -> Result<Self> {
         let mut started = Self { processes: Vec::new(), patience, begun: None, connections: Vec::new() };
-        for part in split(trial) {
+        for part in split(trial, None) {
             let mut process = RunnerProcess::start(runner.command("run"), &part, directory, &[])?;
             // One process after the other: a change of the journal mode needs exclusive access to the database.
             match process.next_line(patience.ready, &mut || true)? {

@@ -199,6 +199,7 @@ impl<'a> Subject<'a> {
             invariants: Vec::new(),
             content: Vec::new(),
             duration_ms: None,
+            processes: None,
             search: None,
             kill: None,
             ceiling: None,

@@ -16,7 +16,7 @@ pub(crate) struct Kills {
 }
 
 impl Kills {
-    /// Creates the schedule. Order of `processes` as in [`crate::trial::split`]: role by role, worker by worker.
+    /// Creates the schedule. Order of `processes` as in [`crate::split::split`]: role by role, worker by worker.
     pub(crate) fn new(variant: &Variant, processes: &[RunnerProcess]) -> Self {
         let Some(KillPlan::Processes { role: name, processes: count, after_ms }) = &variant.kill else {
             return Self { due: Vec::new(), done: 0 };

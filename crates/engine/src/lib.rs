@@ -27,6 +27,7 @@ pub mod scratch;
 pub mod search;
 #[cfg(feature = "servers")]
 pub mod servers;
+pub mod split;
 pub mod stall;
 pub mod trial;
 pub mod verify;

@@ -9,7 +9,7 @@ use litelab_model::Variant;
 use litelab_model::study::Location;
 use litelab_model::text::message;
 use litelab_observe::{FileSizes, Sampler, SamplerConfig, Summary};
-use litelab_protocol::{ConnectionSettings, Executor, Load, Message, Role, Tick, Trial, TrialResult, Until};
+use litelab_protocol::{ConnectionSettings, Message, Tick, Trial, TrialResult, Until};
 use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
 
 use crate::context::Stop;
@@ -21,6 +21,7 @@ use crate::placed::{Placed, place};
 use crate::process::{POLL, RunnerProcess, SILENT, Silence};
 use crate::runner::NOOP;
 use crate::servers::NodeFault;
+use crate::split::split;
 use crate::stall;
 use crate::verify;
 
@@ -92,7 +93,7 @@ fn attempt(
 
     let mut processes = Vec::new();
     let mut fault = NodeFault::of(variant, bench.servers).map_err(|e| Stop::new(FailureKind::Preparation, e))?;
-    let opened = open(&trial, bench, &sampler, &mut processes, evidence);
+    let opened = open(&trial, variant.processes, bench, &sampler, &mut processes, evidence);
     let unsampled = |e: String| Stop::new(FailureKind::Runner, e);
     let begun = opened.and_then(|()| match &mut perf {
         Some(perf) => perf.begin(processes.iter().map(RunnerProcess::id), bench.keep_going).map_err(unsampled),
@@ -197,44 +198,17 @@ fn by_kill(status: ExitStatus) -> bool {
     status.signal() == Some(rustix::process::Signal::KILL.as_raw())
 }
 
-/// Splits a trial into one per process: a single one, or with executor `processes` one per worker.
-#[must_use]
-pub fn split(trial: &Trial) -> Vec<Trial> {
-    if trial.executor != Executor::Processes {
-        return vec![trial.clone()];
-    }
-    let mut parts = Vec::new();
-    for role in &trial.roles {
-        for worker in 0..role.workers {
-            let load = match &role.load {
-                Load::Open { rate, arrivals } => {
-                    Load::Open { rate: rate / f64::from(role.workers), arrivals: *arrivals }
-                }
-                closed => closed.clone(),
-            };
-            let role = Role {
-                workers: 1,
-                first_worker: role.first_worker + worker,
-                first_in_role: role.first_in_role + worker,
-                load,
-                ..role.clone()
-            };
-            parts.push(Trial { roles: vec![role], ..trial.clone() });
-        }
-    }
-    parts
-}
-
 /// Starts the processes one after the other, each after the previous one has opened its connections: switching the
 /// journal mode needs exclusive access to the database, and the start of an application's processes is not measured.
 fn open(
     trial: &Trial,
+    split_into: Option<u32>,
     bench: &mut TrialContext<'_>,
     sampler: &Sampler,
     processes: &mut Vec<RunnerProcess>,
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
-    for part in split(trial) {
+    for part in split(trial, split_into) {
         let mut process = RunnerProcess::start(bench.runner.command("run"), &part, bench.directory, &[])
             .map_err(|e| Stop::new(FailureKind::Runner, e))?;
         sampler.add_process(process.id());

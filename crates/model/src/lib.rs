@@ -6,6 +6,7 @@
 //! is one [`ModelError`]: a line with the problem, its position and the remedy.
 
 pub mod advisory;
+pub mod band;
 pub mod by_dialect;
 pub mod claim;
 pub mod condition;

@@ -55,6 +55,8 @@ pub enum Timing {
 pub enum Measure {
     /// Committed transactions per second.
     Throughput,
+    /// Time between two commits on average, in nanoseconds: the inverse of the throughput.
+    Period,
     /// Rows written or fetched per second.
     RowsPerSecond,
     /// Nanoseconds per row: total service time divided by rows.
@@ -131,9 +133,9 @@ pub enum Unit {
 }
 
 /// Names of measures in the order of the documentation.
-const NAMES: [(&str, Measure); 58] = {
+const NAMES: [(&str, Measure); 61] = {
     use Measure::{
-        Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Gauge, Latency, Memory, RowTime,
+        Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Gauge, Latency, Memory, Period, RowTime,
         RowsPerSecond, Served, Stall, Sustainable, Throughput, TimerCalls, TimerTime, Utilization, WalAfter, WalPeak,
         WalRestarts, WorkerStall, Written,
     };
@@ -141,6 +143,7 @@ const NAMES: [(&str, Measure); 58] = {
     use Timing::{FirstRow, Lag, PoolWait, Probe, Query, Response, Service, Timer, Wait};
     [
         ("throughput", Throughput),
+        ("period", Period),
         ("rows_per_second", RowsPerSecond),
         ("row_time", RowTime),
         ("mean", Latency(Service, Mean)),
@@ -163,8 +166,10 @@ const NAMES: [(&str, Measure); 58] = {
         ("wait_p95", Latency(Wait, P95)),
         ("wait_p99", Latency(Wait, P99)),
         ("wait_max", Latency(Wait, Max)),
+        ("query_mean", Latency(Query, Mean)),
         ("query", Latency(Query, P50)),
         ("query_p99", Latency(Query, P99)),
+        ("first_row_mean", Latency(FirstRow, Mean)),
         ("first_row", Latency(FirstRow, P50)),
         ("first_row_p99", Latency(FirstRow, P99)),
         ("probe_p50", Latency(Probe, P50)),
@@ -237,8 +242,8 @@ impl Measure {
     #[must_use]
     pub fn is_of_transactions(self) -> bool {
         match self {
-            Self::Throughput | Self::RowsPerSecond | Self::RowTime | Self::Cpu | Self::Written | Self::Fairness => true,
-            Self::TimerTime | Self::TimerCalls => true,
+            Self::Throughput | Self::Period | Self::RowsPerSecond | Self::RowTime | Self::Cpu | Self::Written => true,
+            Self::Fairness | Self::TimerTime | Self::TimerCalls => true,
             Self::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::Timer),
             _ => false,
         }
@@ -262,14 +267,14 @@ impl Metric {
     #[must_use]
     pub fn unit(&self) -> Unit {
         use Measure::{
-            Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Gauge, Latency, Memory, RowTime,
+            Cpu, DatabaseSize, EmptyShare, ErrorShare, FailedShare, Fairness, Gauge, Latency, Memory, Period, RowTime,
             RowsPerSecond, Served, Stall, Sustainable, Throughput, TimerCalls, TimerTime, Utilization, WalAfter,
             WalPeak, WalRestarts, WorkerStall, Written,
         };
         let name = self.transaction.as_deref().unwrap_or_default();
         match self.measure {
             Throughput | RowsPerSecond | Sustainable => Unit::PerSecond,
-            RowTime | Latency(..) | Cpu | TimerTime | Stall | WorkerStall => Unit::Nanos,
+            Period | RowTime | Latency(..) | Cpu | TimerTime | Stall | WorkerStall => Unit::Nanos,
             WalPeak | WalAfter | DatabaseSize | Written | Memory => Unit::Bytes,
             FailedShare | EmptyShare | Served | Fairness | Utilization => Unit::Share,
             ErrorShare => Unit::PerTransaction,

@@ -6,6 +6,7 @@ use litelab_protocol::{Dialect, Transaction, Trial};
 use litelab_stats::minimum_rounds;
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Origin;
 use crate::condition::{KillPlan, LimitPlan, SearchPlan};
 use crate::crossover::CrossoverPlan;
 use crate::judging::{judged, shared_confidence};
@@ -110,6 +111,9 @@ pub struct Variant {
     pub schema: String,
     /// Rows present before the trial.
     pub data: Option<DataPlan>,
+    /// Number of processes of executor `processes`; `None` for one per worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
     /// The trial, without databases. `writes` of its transactions is set after SQLite has compiled them.
     pub trial: Trial,
     /// Conditions on the database after the trial.
@@ -177,14 +181,27 @@ pub struct InvariantPlan {
 pub struct ClaimPlan {
     /// Name of the claim, unique in the study.
     pub name: String,
-    /// The published statement.
+    /// Whose statement it is.
+    #[serde(default)]
+    pub origin: Origin,
+    /// The statement as it is judged.
     pub text: String,
-    /// Figures published by the source.
-    pub published: String,
+    /// The sentence of the source; empty for a statement of the study's own.
+    #[serde(default)]
+    pub quote: String,
+    /// Place of the quotation in the source.
+    #[serde(default)]
+    pub place: String,
     /// Information for the interpretation of the verdict.
     pub note: String,
     /// Metric to compare.
     pub metric: Metric,
+    /// Metric of `against`, if it is not `metric`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_metric: Option<Metric>,
+    /// Metric shown beside the measured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Metric>,
     /// Index of the variant that the claim is about.
     pub variant: usize,
     /// Index of the variant to compare with; `None` if the claim is about the value of `variant`.
@@ -193,6 +210,13 @@ pub struct ClaimPlan {
     pub at_least: Option<f64>,
     /// Upper bound of the ratio or value, included.
     pub at_most: Option<f64>,
+}
+
+impl ClaimPlan {
+    /// The metrics whose values the claim needs.
+    pub fn metrics(&self) -> impl Iterator<Item = &Metric> {
+        std::iter::once(&self.metric).chain(&self.against_metric).chain(&self.beside)
+    }
 }
 
 /// A sentence about the outcome, resolved to variants.

@@ -127,6 +127,9 @@ pub struct Scenario {
     pub driver: Option<String>,
     /// The thread or process in which database calls run; default: `threads`.
     pub executor: Option<Executor>,
+    /// Number of processes among which executor `processes` divides the workers of each role; each process has threads
+    /// for its part, which share its connections alone. Default: a process for each worker.
+    pub processes: Option<Quantity>,
     /// Sharing of connections between workers: `own-connection`, `one-connection`, `pool(n)`, `app-lock`, `writer-readers(n)`,
     /// `group-commit(n)`; default: `own-connection`.
     pub sharing: Option<String>,

@@ -49,6 +49,7 @@ impl<'a> Meter<'a> {
         let per = |value: u64, by: u64| (by > 0).then(|| value as f64 / by as f64);
         match metric.measure {
             Measure::Throughput => self.rate(metric, |o| o.ended as f64),
+            Measure::Period => self.rate(metric, |o| o.ended as f64).filter(|rate| *rate > 0.0).map(|rate| 1e9 / rate),
             // Rows are counted for transactions that began in the window.
             Measure::RowsPerSecond => self.rate(metric, |o| o.rows as f64 * o.ended as f64 / o.measured.max(1) as f64),
             Measure::RowTime => {

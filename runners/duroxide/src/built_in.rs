@@ -12,7 +12,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{Executor, Row, SqlitePool, TypeInfo, ValueRef};
 
 /// Number of connections of its pool, a constant in its source.
-const CONNECTIONS: u32 = 5;
+const CONNECTIONS: u32 = if cfg!(feature = "patched") { 20 } else { 5 };
 
 /// `SqliteProvider` with its pool.
 ///
@@ -30,7 +30,7 @@ pub struct BuiltIn {
 }
 
 impl Store for BuiltIn {
-    const OPTIONS: &'static [&'static str] = &[];
+    const OPTIONS: &'static [&'static str] = if cfg!(feature = "patched") { &["begin"] } else { &[] };
 
     async fn open(
         database: &Database,
@@ -41,6 +41,8 @@ impl Store for BuiltIn {
             let reason = format!("the provider's pool has {CONNECTIONS} connections, and pool({connections}) has more");
             return Err(Fault::Other(reason));
         }
+        #[cfg(feature = "patched")]
+        set_begin(connection)?;
         let opened = SqliteProvider::new(&url(database)?, None).await.map_err(fault);
         let provider = opened.map_err(|e| e.during("SqliteProvider::new"))?;
         let pool = provider.get_pool().clone();
@@ -87,6 +89,22 @@ impl Store for BuiltIn {
         self.kept.clear();
         self.pool.close().await;
         Ok(())
+    }
+}
+
+/// Sets the statement that begins the provider's transactions from option `begin`: `deferred` or `immediate`.
+#[cfg(feature = "patched")]
+fn set_begin(connection: &Connection) -> Result<(), Fault> {
+    let statement = match connection.options.get("begin").and_then(|begin| begin.as_str()) {
+        None | Some("deferred") => "BEGIN",
+        Some("immediate") => "BEGIN IMMEDIATE",
+        Some(other) => {
+            return Err(Fault::Other(format!("option `begin`: `{other}` is neither deferred nor immediate")));
+        }
+    };
+    match duroxide::providers::sqlite::BEGIN.get_or_init(|| statement) {
+        set if *set == statement => Ok(()),
+        set => Err(Fault::Other(format!("option `begin`: this process begins with {set}"))),
     }
 }
 

@@ -1,6 +1,7 @@
 // The host probe: delays of the main event loop and of libuv's thread pool while the driver works, measured separately.
 
 import { once } from 'node:events';
+import { deflate } from 'node:zlib';
 import { Worker as Thread } from 'node:worker_threads';
 
 import { Clock } from './clock.mjs';
@@ -22,17 +23,19 @@ export class Probe {
      *
      * @param {number} period_ms
      * @param {number} warm nanoseconds since `go`; earlier due times are not recorded
+     * @param {boolean} deflates whether the loop submits a job of its own too; see `Deflates`
      */
-    static async open(period_ms, warm) {
+    static async open(period_ms, warm, deflates) {
         const pool = new Thread(new URL('pool.mjs', import.meta.url), { workerData: { period_ms, warm } });
         await once(pool, 'message');
-        return new Probe(period_ms, warm, pool);
+        return new Probe(period_ms, warm, pool, deflates);
     }
 
-    constructor(period_ms, warm, pool) {
+    constructor(period_ms, warm, pool, deflates) {
         this.period = period_ms * 1e6;
         this.warm = warm;
         this.pool = pool;
+        this.deflates = deflates ? new Deflates(period_ms, warm) : null;
     }
 
     /** @param {bigint} go from `process.hrtime.bigint` */
@@ -40,6 +43,7 @@ export class Probe {
         this.clock = new Clock(go);
         this.due = this.period;
         this.pool.postMessage({ go });
+        this.deflates?.start(this.clock);
         this.#wait();
     }
 
@@ -86,6 +90,44 @@ export class Probe {
         const [waits] = await once(this.pool, 'message');
         await this.pool.terminate();
         const timers = { probe: this.lateness.encode(), pool_wait: new Histogram(waits).encode() };
+        if (this.deflates !== null) timers.deflate = this.deflates.stop().encode();
         return { timers, gauges: Number.isFinite(utilization) ? { utilization } : {} };
+    }
+}
+
+/**
+ * The wait for a `zlib.deflate` of a few bytes that an interval of the loop submits, until its callback: the probe of a
+ * published benchmark. It includes the wait for the pool and the delay of the loop on the way back.
+ */
+class Deflates {
+    waits = new Histogram();
+    /** Submission times of the outstanding jobs. */
+    #under = new Set();
+    #timer;
+
+    constructor(period_ms, warm) {
+        this.period_ms = period_ms;
+        this.warm = warm;
+    }
+
+    start(clock) {
+        this.clock = clock;
+        this.#timer = setInterval(() => this.#submit(clock.now()), this.period_ms);
+    }
+
+    #submit(since) {
+        if (since < this.warm) return;
+        this.#under.add(since);
+        deflate('asdf', () => {
+            if (this.#under.delete(since)) this.waits.record(this.clock.now() - since);
+        });
+    }
+
+    /** Ends the interval. Outstanding jobs count with their wait so far. */
+    stop() {
+        clearInterval(this.#timer);
+        for (const since of this.#under) this.waits.record(this.clock.now() - since);
+        this.#under.clear();
+        return this.waits;
     }
 }

@@ -72,9 +72,14 @@ const EXECUTE = {
         return 1;
     },
 
-    buffer: (statement, task) => async (args, effect) => {
+    buffer: (statement, task, session) => async (args, effect) => {
         const all = await ask(statement, 'all', args);
         if (effect.timed) effect.query = effect.clock.now();
+        if (session.stringify && task.reads) {
+            session.text = JSON.stringify(all);
+            if (task.yields > 0 && all.length > 0) effect.first = yielded(all[0], task.yields);
+            return all.length;
+        }
         all.forEach((row, before) => next(task, row, before, effect));
         return all.length;
     },
@@ -132,9 +137,13 @@ class Sqlite3 {
     late = null;
     /** Other sessions of the same connection. */
     others = [];
+    /** The last result as text, with option `stringify`. */
+    text = '';
 
-    constructor(db) {
+    /** @param {boolean} stringify whether to read a buffered result by JSON.stringify, as a server that answers with it */
+    constructor(db, stringify) {
         this.db = db;
+        this.stringify = stringify;
     }
 
     rows(sql) {
@@ -182,7 +191,8 @@ class Sqlite3 {
         // is stepped to the end.
         const stepOut = transaction.writes && transaction.begin === 'none';
         const fetch = columns === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch;
-        const task = { job: job(spec.work, null), yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
+        const reads = spec.work.kind === 'read';
+        const task = { job: job(spec.work, null), reads, yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
         if (once) return EXECUTE[fetch](await this.#keep(sql), task, this);
         return async (args, effect) => {
             const statement = await this.compile(sql);
@@ -225,7 +235,7 @@ class Sqlite3 {
      * concurrently.
      */
     async another(trial, used) {
-        const other = new Sqlite3(this.db);
+        const other = new Sqlite3(this.db, this.stringify);
         await other.prepare(trial, used);
         this.others.push(other);
         return other;
@@ -240,13 +250,14 @@ class Sqlite3 {
     }
 }
 
-/** Opens with the arguments of the constructor other than the callback, and the option that `configure` sets. */
+/** Opens with the arguments of the constructor other than the callback, and the options that are calls after it. */
 const open = (args, options) =>
     new Promise((resolve, reject) => {
         const db = new library.Database(...args, (error) => {
             if (error) return reject(fault(error));
             if ('busyTimeout' in options) db.configure('busyTimeout', options.busyTimeout);
-            resolve(new Sqlite3(db));
+            if (options.serialize === true) db.serialize();
+            resolve(new Sqlite3(db, options.stringify === true));
         });
     });
 
@@ -254,7 +265,7 @@ const open = (args, options) =>
 export default {
     version: require('sqlite3/package.json').version,
     executors: ['threads', 'processes', 'offload'],
-    options: ['busyTimeout'],
+    options: ['busyTimeout', 'deflate', 'serialize', 'stringify'],
     integers: 'number',
     sharedMemory: true,
     open: (path, options) => open([path, FLAGS], options),

@@ -33,7 +33,8 @@ export async function run(lines, say) {
     const all = seats(trial);
     const crews = ['threads', 'processes'].includes(trial.executor) ? Threads : Loop;
     const crew = await crews.open(trial, driver, shared, all, first.value);
-    const probe = trial.probe_ms > 0 ? await Probe.open(trial.probe_ms, trial.warmup_ms * 1e6) : null;
+    const deflates = trial.connection.options.deflate === true;
+    const probe = trial.probe_ms > 0 ? await Probe.open(trial.probe_ms, trial.warmup_ms * 1e6, deflates) : null;
     say({ type: 'ready', connections: crew.connections });
     if (!(await told(lines))) return false;
 

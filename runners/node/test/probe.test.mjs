@@ -18,7 +18,7 @@ const longest = (encoded) => read(encoded).maxValue / 1e6;
 const median = (encoded) => read(encoded).getValueAtPercentile(50) / 1e6;
 
 /** Runs an insert that waits for a lock held by the test, for the length of the busy timeout. */
-async function stalled(t, driver, executor, load) {
+async function stalled(t, driver, executor, load, options = {}) {
     const path = database(t);
     const other = new DatabaseSync(path);
     t.after(() => other.close());
@@ -28,7 +28,7 @@ async function stalled(t, driver, executor, load) {
         trial(driver, path, [insert()], [role('r', 1, 0, count(1), load)], {
             executor,
             sharing: { kind: 'one-connection' },
-            connection: { settings, read_back: [], options: {} },
+            connection: { settings, read_back: [], options },
             probe_ms: 2,
             runtime_threads: 1,
         }),
@@ -38,7 +38,8 @@ async function stalled(t, driver, executor, load) {
     // The measured time: a busy machine takes longer than the busy timeout.
     const took = heard.workers[0].inside_ns / 1e6;
     assert.ok(took > STALL - 5, `${took} ms`);
-    return { took, loop: longest(heard.timers.probe), pool: longest(heard.timers.pool_wait) };
+    const { probe, pool_wait, deflate } = heard.timers;
+    return { took, loop: longest(probe), pool: longest(pool_wait), deflate: deflate && longest(deflate) };
 }
 
 const within = (seen, took) => assert.ok(Math.abs(seen - took) < took / 10, `${seen} ms of ${took} ms`);
@@ -72,6 +73,32 @@ for (const [when, load] of [['in the midst', MIDST], ['at the end', {}]]) {
         });
     });
 }
+
+test('a deflate of the loop waits for the pool of sqlite3, where it is asked for', async (t) => {
+    if (!has('sqlite3')) return t.skip('sqlite3 was not built');
+    await tries(async () => {
+        const { took, deflate } = await stalled(t, 'sqlite3', 'offload', MIDST, { deflate: true });
+        within(deflate, took);
+    });
+    assert.equal((await stalled(t, 'sqlite3', 'offload', MIDST)).deflate, undefined);
+});
+
+test('options of sqlite3 change no result', async (t) => {
+    if (!has('sqlite3')) return t.skip('sqlite3 was not built');
+    const path = database(t, "CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'x'), (2, 'y')");
+    const all = transaction(
+        'all',
+        {},
+        [statement('SELECT * FROM t', [], { fetch: 'buffer', work: { kind: 'read' }, yields: ['a'] })],
+        { writes: false },
+    );
+    for (const options of [{}, { stringify: true }, { serialize: true }, { stringify: true, serialize: true }]) {
+        const request = trial('sqlite3', path, [all], [role('r', 1, 0, count(3))]);
+        request.connection.options = options;
+        const [{ rows, committed }] = (await result(request)).operations;
+        assert.deepEqual([rows, committed], [6, 3], JSON.stringify(options));
+    }
+});
 
 test('callers of one connection of sqlite3 fill the pool, unless their transactions take turns', async (t) => {
     if (!has('sqlite3')) return t.skip('sqlite3 was not built');

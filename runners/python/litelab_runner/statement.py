@@ -152,9 +152,11 @@ def fetching_buffer(run: Callable, sql: str, verify, yields: list[str], timed: b
     """Collects all rows first."""
 
     def one(values: tuple, memory: Memory) -> int:
-        rows = run(sql, values).fetchall()
+        cursor = run(sql, values)
         if timed:
             memory.query = now()
+        rows = cursor.fetchall()
+        if timed:
             memory.first_row = now() if rows else None
         if rows and yields:
             memory.yielded.update(zip(yields, rows[0]))

@@ -3,12 +3,28 @@
 import unittest
 
 from litelab_runner.driver import Memory, find
+from litelab_runner.statement import fetching_buffer
 from litelab_runner.transaction import compile
 
 from . import runs
 
 MEMORY = {"kind": "memory", "shared": False, "name": "x"}
 CONNECTION = {"settings": [], "read_back": [], "options": {}}
+
+
+class Buffers(unittest.TestCase):
+    def test_the_query_has_returned_before_its_rows_are_collected(self):
+        memory, test = Memory(), self
+
+        class Cursor:
+            def fetchall(self):
+                test.assertIsNotNone(memory.query)
+                test.assertIsNone(memory.first_row)
+                return [(1,)]
+
+        one = fetching_buffer(lambda _sql, _values: Cursor(), "SELECT 1", None, [], True)
+        self.assertEqual(one((), memory), 1)
+        self.assertIsNotNone(memory.first_row)
 
 
 class Prepares(unittest.TestCase):

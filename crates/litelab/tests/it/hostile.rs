@@ -37,7 +37,9 @@ vary.word = ["HOSTILE", "b"]
 [[claim]]
 name = "HOSTILE"
 text = "HOSTILE"
-published = "HOSTILE"
+origin = "source"
+quote = "HOSTILE"
+place = "HOSTILE"
 note = "HOSTILE"
 scenario = "held"
 metric = "throughput"

@@ -3,7 +3,8 @@
 use indexmap::IndexMap;
 
 use super::{Context, variants};
-use crate::claim::{Claim, Finding, FindingValue};
+use crate::band;
+use crate::claim::{Claim, Finding, FindingValue, Origin};
 use crate::error::{ModelError, unknown};
 use crate::metric::Metric;
 use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
@@ -30,42 +31,95 @@ pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPla
 }
 
 fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<ClaimPlan>, String> {
+    quotation(claim)?;
     let metric: Metric = claim.metric.parse()?;
-    if claim.at_least.is_none() && claim.at_most.is_none() {
-        return Err("it needs `at_least` or `at_most`: without a bound nothing could contradict it".into());
-    }
+    let against_metric = other_metric(claim, &metric)?;
+    let beside = claim.beside.as_deref().map(str::parse).transpose()?;
+    let (at_least, at_most) = bounds(claim, &metric, claim.against.is_some() || against_metric.is_some())?;
     let variant = find(context, plan, &claim.scenario, &claim.variant)?;
     let against = match &claim.against {
         Some(selector) => {
             let scenario = claim.against_scenario.as_ref().unwrap_or(&claim.scenario);
             Some(find(context, plan, scenario, selector)?)
         }
+        None if against_metric.is_some() => Some(variant),
         None => None,
     };
     // `--only` or `--quick` can omit one of them.
     let (Some(variant), Some(against)) = (variant, against.map_or(Some(None), |a| a.map(Some))) else {
         return Ok(None);
     };
-    if against == Some(variant) {
+    if against == Some(variant) && against_metric.is_none() {
         return Err("it compares a variant with itself".into());
-    }
-    let (at_least, at_most) = (bound(&claim.at_least)?, bound(&claim.at_most)?);
-    if let (Some(low), Some(high)) = (at_least, at_most)
-        && low > high
-    {
-        return Err(format!("at_least {low} is above at_most {high}"));
     }
     Ok(Some(ClaimPlan {
         name: claim.name.clone(),
+        origin: claim.origin,
         text: claim.text.clone(),
-        published: claim.published.clone(),
+        quote: claim.quote.clone(),
+        place: claim.place.clone(),
         note: claim.note.clone(),
         metric,
+        against_metric,
+        beside,
         variant,
         against,
         at_least,
         at_most,
     }))
+}
+
+/// Checks that a statement of a source has its words and their place, and that one of the study's own has none.
+fn quotation(claim: &Claim) -> Result<(), String> {
+    let quoted = !claim.quote.trim().is_empty();
+    match (claim.origin, quoted) {
+        (Origin::Own, true) => {
+            Err("a claim of one's own has no `quote`: state `origin = \"source\"` or \"advice\"".into())
+        }
+        (Origin::Source | Origin::Advice, false) => {
+            Err(format!("origin `{}` needs the source's words in `quote`", claim.origin.name()))
+        }
+        (_, true) if claim.place.trim().is_empty() => Err("`quote` needs its `place` in the source".into()),
+        (_, false) if !claim.place.is_empty() => Err("`place` is that of a `quote`, and there is none".into()),
+        _ => Ok(()),
+    }
+}
+
+fn other_metric(claim: &Claim, metric: &Metric) -> Result<Option<Metric>, String> {
+    let Some(name) = &claim.against_metric else { return Ok(None) };
+    let other: Metric = name.parse()?;
+    if other.unit() != metric.unit() {
+        return Err(format!("against_metric `{other}` is of another unit than `{metric}`"));
+    }
+    Ok((other != *metric).then_some(other))
+}
+
+/// The bounds of a claim: the band of its published figure, each end replaced by a stated bound.
+fn bounds(claim: &Claim, metric: &Metric, is_ratio: bool) -> Result<(Option<f64>, Option<f64>), String> {
+    let published = claim.published.as_ref().map(|figures| range(&figures.0)).transpose()?;
+    let band = published.map(|range| band::of(metric, is_ratio, range));
+    let at_least = bound(&claim.at_least)?.or(band.map(|(low, _)| low));
+    let at_most = bound(&claim.at_most)?.or(band.map(|(_, high)| high));
+    match (at_least, at_most) {
+        (None, None) => {
+            Err("it needs `published`, `at_least` or `at_most`: without a bound nothing could contradict it".into())
+        }
+        (Some(low), Some(high)) if low > high => Err(format!("at_least {low} is above at_most {high}")),
+        bounds => Ok(bounds),
+    }
+}
+
+/// The two ends of a published figure or range.
+fn range(figures: &[Quantity]) -> Result<(f64, f64), String> {
+    let figures: Vec<f64> = figures
+        .iter()
+        .map(|figure| figure.bound().map_err(|e| format!("published: {e}; the words of a source belong into `quote`")))
+        .collect::<Result<_, _>>()?;
+    match figures.as_slice() {
+        [figure] if *figure > 0.0 => Ok((*figure, *figure)),
+        [low, high] if 0.0 < *low && low < high => Ok((*low, *high)),
+        _ => Err("published: write a figure above 0, or a range as [low, high]".into()),
+    }
 }
 
 pub(super) fn bound(quantity: &Option<Quantity>) -> Result<Option<f64>, String> {

@@ -39,6 +39,7 @@ fn states(scenario: &Scenario, dimension: &str) -> bool {
     let stated = match dimension {
         "driver" => scenario.driver.is_some(),
         "executor" => scenario.executor.is_some(),
+        "processes" => scenario.processes.is_some(),
         "sharing" => scenario.sharing.is_some(),
         "profile" => scenario.profile.is_some(),
         "prepare" => scenario.prepare.is_some(),

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use litelab_protocol::{Connection, Executor, Prepare, Sharing, Trial};
 
 use super::{Context, ScenarioError, conditions, data, invariants, profiles, roles, transactions, variants};
+use crate::claim::Claim;
 use crate::condition::Search;
 use crate::library;
 use crate::metric::{Measure, Metric, Timing};
@@ -96,7 +97,8 @@ pub(super) fn resolve(
             .map(|n| n as u32),
     };
     let location = scenario.location.unwrap_or_default();
-    check_combination(&trial, location)?;
+    let processes = processes(scenario, &trial, &vars)?;
+    check_combination(&trial, location, processes)?;
     if let (Some(server), true) = (server, location != Location::File) {
         return Err(format!("`location` has no effect on server `{server}`: leave it out").into());
     }
@@ -130,6 +132,7 @@ pub(super) fn resolve(
         invariants: invariants::invariants(workload, &scenario.invariants, (&used, &choice.driver, dialect), &vars)?,
         content: scenario.content.clone().unwrap_or_else(|| workload.content.clone()),
         duration_ms,
+        processes,
         trial,
         search,
         kill,
@@ -160,13 +163,14 @@ fn failed_at_most(scenario: &Scenario, vars: &Vars) -> Result<f64, String> {
 }
 
 /// The metrics that the study requests for a scenario, in its claims and findings, too.
-fn asked_for(study: &Study, scenario: &Scenario) -> Vec<Metric> {
+fn asked_for<'a>(study: &'a Study, scenario: &'a Scenario) -> Vec<Metric> {
     let claims = study
         .claims
         .iter()
         .filter(|c| c.scenario == scenario.name || c.against_scenario.as_ref().is_some_and(|s| *s == scenario.name));
     let findings = study.findings.iter().flat_map(|f| f.values.values()).filter(|v| v.scenario == scenario.name);
-    let named = scenario.metrics.iter().chain(claims.map(|c| &c.metric)).chain(findings.map(|v| &v.metric));
+    let of_claim = |c: &'a Claim| std::iter::once(&c.metric).chain(&c.against_metric).chain(&c.beside);
+    let named = scenario.metrics.iter().chain(claims.flat_map(of_claim)).chain(findings.map(|v| &v.metric));
     named.filter_map(|name| name.parse().ok()).collect()
 }
 
@@ -196,7 +200,22 @@ fn options(
     options.iter().map(|(name, given)| Ok((name.clone(), value(name, given)?))).collect()
 }
 
-fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
+/// The number of processes among which the workers are divided.
+fn processes(scenario: &Scenario, trial: &Trial, vars: &Vars) -> Result<Option<u32>, String> {
+    let Some(stated) = &scenario.processes else { return Ok(None) };
+    if trial.executor != Executor::Processes {
+        return Err("`processes` divides the workers of executor `processes`: state `executor = \"processes\"`".into());
+    }
+    if scenario.kill.is_some() {
+        return Err("`processes` and `kill` exclude each other: a kill is of the process of one worker".into());
+    }
+    let least = trial.roles.iter().map(|role| role.workers).min().unwrap_or(1);
+    let processes = stated.integer(vars, 1, i64::from(least));
+    let processes = processes.map_err(|e| format!("processes: {e}, for each has a worker of every role"))?;
+    Ok(Some(processes as u32))
+}
+
+fn check_combination(trial: &Trial, location: Location, processes: Option<u32>) -> Result<(), String> {
     let workers: u32 = trial.roles.iter().map(|r| r.workers).sum();
     if location == Location::Memory {
         let one = match trial.sharing {
@@ -216,9 +235,10 @@ fn check_combination(trial: &Trial, location: Location) -> Result<(), String> {
         if location != Location::File {
             return Err("processes cannot share a database in memory: use location `file`".into());
         }
-        if trial.sharing != Sharing::OwnConnection {
+        if trial.sharing != Sharing::OwnConnection && processes.is_none() {
             return Err(format!(
-                "executor `processes` has one worker in each process, so sharing `{}` has nothing to share: use `own-connection`",
+                "executor `processes` has one worker in each process, so sharing `{}` has nothing to share: use \
+                 `own-connection`, or state how many `processes` there are",
                 trial.sharing
             ));
         }

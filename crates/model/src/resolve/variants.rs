@@ -189,9 +189,10 @@ pub(super) struct Choice {
 }
 
 /// Dimensions that are keys of a scenario.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "driver",
     "executor",
+    "processes",
     "sharing",
     "profile",
     "prepare",
@@ -236,6 +237,7 @@ impl Choice {
         match name {
             "driver" => own.driver = Some(text),
             "executor" => own.executor = Some(text.parse()?),
+            "processes" => own.processes = Some(value.clone().into()),
             "sharing" => self.sharing = parse_sharing(&text, vars)?,
             "profile" => own.profile = Some(text),
             "prepare" => match value {

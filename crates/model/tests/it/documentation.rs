@@ -38,6 +38,9 @@ fn the_examples_work_together() {
         let ours = plan("ours", quick);
         assert_eq!((ours.variants.len(), ours.claims.len(), ours.findings.len()), (6, 1, 1));
     }
+    let claims = plan("published", false).claims;
+    let bounds: Vec<_> = claims.iter().map(|claim| (claim.at_least, claim.at_most)).collect();
+    assert_eq!(bounds, [(Some(3.0 / 1.25), Some(3.75)), (Some(5e5), Some(2e6))], "as the comments say");
     let (_, toml) = blocks("WORKLOADS.md").into_iter().find(|(name, _)| name == "patient").unwrap();
     let text = Text { file: "patient.toml".into(), directory: None, toml };
     let profile = library::parse(&text).unwrap();

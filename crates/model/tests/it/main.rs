@@ -4,7 +4,9 @@
 
 mod asked_for;
 mod built_in;
+mod claims;
 mod conditions;
+mod coverage;
 mod crossovers;
 mod defaults;
 mod dialects;

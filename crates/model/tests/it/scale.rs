@@ -6,7 +6,7 @@ use litelab_model::{Options, Plan, resolve};
 use litelab_protocol::{Load, Role, Until};
 use litelab_stats::minimum_rounds;
 
-use crate::support::{dialects, resolve_beside};
+use crate::support::{dialects, refused, resolve_beside};
 
 const BY_TIME: &str = "role.w = { run = 'insert', for = '3s' }";
 
@@ -99,11 +99,13 @@ fn a_scenario_has_the_rounds_that_its_intervals_need() {
 }
 
 /// Scenarios of built-in studies whose closed loops are measured from their start on purpose.
-const COLD: [(&str, &str); 5] = [
+const COLD: [(&str, &str); 7] = [
     ("cluster-fault", "undisturbed"),
     ("cluster-fault", "node-dies"),
     ("cluster-fault", "server-dies"),
+    ("task-queue", "crash"),
     ("task-queue", "mixed"),
+    ("task-queue", "mixed-writers"),
     ("task-queue", "recovery"),
 ];
 
@@ -135,4 +137,24 @@ fn built_in_studies_can_reach_their_verdicts_at_both_scales() {
             }
         }
     }
+}
+
+#[test]
+fn workers_are_divided_among_processes_that_are_stated() {
+    let of = |lines: &str, workers: u32| {
+        let toml = format!(
+            "name = 's'\ntitle = '?'\nworkload = 'insert'\n[[scenario]]\nname = 'one'\nsharing = 'pool(1)'\n{lines}\n\
+             role.w = {{ run = 'insert', workers = {workers}, for = '1s' }}"
+        );
+        resolve_beside(&[], &toml, &Options::default())
+    };
+    let plan = of("executor = 'processes'\nprocesses = 2", 5).expect("each process has a pool");
+    assert_eq!(plan.variants[0].processes, Some(2));
+    let varied = of("executor = 'processes'\nvary.processes = [1, 2]", 5).expect("a dimension");
+    assert_eq!(varied.variants.iter().map(|v| v.processes).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    refused(of("executor = 'processes'", 5), &["sharing `pool(1)` has nothing to share", "how many `processes`"]);
+    refused(of("processes = 2", 5), &["`processes` divides the workers of executor `processes`"]);
+    refused(of("executor = 'processes'\nprocesses = 2", 1), &["processes: `2` is 2: allowed is 1 to 1"]);
+    let kill = "executor = 'processes'\nprocesses = 2\nkill = { role = 'w', processes = 1, after = '100ms' }";
+    refused(of(kill, 5), &["`processes` and `kill` exclude each other"]);
 }

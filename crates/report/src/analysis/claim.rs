@@ -1,9 +1,13 @@
-//! Judges published claims against this run's measurements.
+//! Judges claims by this run's measurements.
 
+use std::collections::BTreeMap;
+
+use litelab_model::claim::Origin;
 use litelab_model::plan::ClaimPlan;
 use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, ExpectedRange, PairedRatio};
 use serde::{Serialize, Serializer};
 
+use super::Analysis;
 use super::pair::{self, planner};
 use super::serial;
 use super::variant::VariantAnalysis;
@@ -19,6 +23,9 @@ pub struct ClaimResult {
     pub variants: (String, Option<String>),
     /// Ratio or value that the claim is judged by.
     pub measured: Measured,
+    /// Ratio or value of the metric that is shown beside it.
+    #[serde(skip_serializing_if = "Measured::is_nothing")]
+    pub shown_beside: Measured,
     /// Verdict on the claim.
     #[serde(flatten)]
     pub verdict: ClaimVerdict,
@@ -40,6 +47,10 @@ pub enum Measured {
 }
 
 impl Measured {
+    fn is_nothing(&self) -> bool {
+        *self == Self::Nothing
+    }
+
     /// The ratio or value; `None` without a measurement.
     #[must_use]
     pub fn estimate(&self) -> Option<&Estimate> {
@@ -62,6 +73,34 @@ impl Serialize for Measured {
     }
 }
 
+/// Numbers of claims by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Claims that hold.
+    pub holds: usize,
+    /// Claims that are contradicted.
+    pub contradicted: usize,
+    /// Claims that are open.
+    pub inconclusive: usize,
+}
+
+impl Analysis {
+    /// Numbers of claims by verdict, apart for each origin that has claims.
+    #[must_use]
+    pub fn tally(&self) -> BTreeMap<Origin, Tally> {
+        let mut tally: BTreeMap<Origin, Tally> = BTreeMap::new();
+        for claim in &self.claims {
+            let tally = tally.entry(claim.plan.origin).or_default();
+            match claim.verdict {
+                ClaimVerdict::Holds => tally.holds += 1,
+                ClaimVerdict::Contradicted => tally.contradicted += 1,
+                ClaimVerdict::Inconclusive { .. } => tally.inconclusive += 1,
+            }
+        }
+        tally
+    }
+}
+
 const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { rounds_needed: None };
 
 /// Judges a claim. A failed trial of a variant leaves the claim open: the failure selected the remaining rounds.
@@ -72,6 +111,7 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
         plan: plan.clone(),
         variants: (name(plan.variant), plan.against.map(name)),
         measured,
+        shown_beside: beside(plan, variants),
         verdict,
         events: find(plan.variant)
             .filter(|_| plan.against.is_none())
@@ -87,7 +127,10 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
         None => None,
     };
     let measured = match against {
-        Some(against) => pair::ratio(variant, against, &plan.metric, Confidence::P95).map(Measured::Ratio),
+        Some(against) => {
+            let other = plan.against_metric.as_ref().unwrap_or(&plan.metric);
+            pair::ratio_between((variant, &plan.metric), (against, other), Confidence::P95).map(Measured::Ratio)
+        }
         None => match variant.estimate(&plan.metric) {
             Some(estimate) => Ok(Measured::Value(*estimate)),
             None => Err(format!("no trial of {} has a {}", variant.name, plan.metric)),
@@ -115,6 +158,23 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
         }
         (None, None) => result(measured, verdict, None),
     }
+}
+
+/// Ratio or value of the claim's second metric, which is not judged.
+fn beside(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> Measured {
+    let find = || {
+        let metric = plan.beside.as_ref()?;
+        let variant = variants.get(plan.variant)?;
+        // Two metrics of one variant have no second pair.
+        match plan.against.filter(|_| plan.against_metric.is_none()) {
+            None => variant.estimate(metric).copied().map(Measured::Value),
+            Some(against) => {
+                let against = variants.get(against)?;
+                pair::ratio(variant, against, metric, Confidence::P95).ok().map(Measured::Ratio)
+            }
+        }
+    };
+    find().unwrap_or(Measured::Nothing)
 }
 
 /// Reason for which a claim "at most 0" stays open although no event was seen: the measurement gives an upper bound

@@ -64,7 +64,7 @@ impl Collector {
         });
         let of_alerts = plan.scenarios.iter().flat_map(|s| &s.alerts).map(|limit| &limit.metric);
         let named = plan.scenarios.iter().flat_map(|s| &s.metrics).chain(of_alerts);
-        let named = named.chain(plan.claims.iter().map(|c| &c.metric)).chain(of_findings).chain(extra);
+        let named = named.chain(plan.claims.iter().flat_map(|c| c.metrics())).chain(of_findings).chain(extra);
         let named = named.chain(plan.crossovers.iter().flat_map(|c| &c.metrics)).cloned();
         let judged = plan.scenarios.iter().flat_map(|s| litelab_model::judging::judged(&s.metrics));
         let all = Metric::names().filter_map(|name| name.parse().ok());

@@ -39,7 +39,7 @@ use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
 pub use answer::{Answer, Calmer, LevelAnswer, Problem, Starvation, Undecided};
-pub use claim::{ClaimResult, Measured};
+pub use claim::{ClaimResult, Measured, Tally};
 pub use collect::Collector;
 pub use content::ContentCheck;
 pub use crossover::{CrossoverResult, MetricCrossover};

@@ -56,13 +56,24 @@ pub(crate) fn ratio(
     metric: &Metric,
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
+    ratio_between((variant, metric), (against, metric), confidence)
+}
+
+/// Computes the ratio of a metric of one variant to a metric of another, or of the same, as [`ratio`] does.
+///
+/// # Errors
+/// The reason in one line for which there is none.
+pub(crate) fn ratio_between(
+    (variant, metric): (&VariantAnalysis, &Metric),
+    (against, other): (&VariantAnalysis, &Metric),
+    confidence: Confidence,
+) -> Result<PairedRatio, String> {
     let none = Values::default();
-    ratio_of(
-        variant.metrics.get(metric).unwrap_or(&none),
-        against.metrics.get(metric).unwrap_or(&none),
-        metric,
-        confidence,
-    )
+    let theirs = against.metrics.get(other).unwrap_or(&none);
+    if let Some(why) = theirs.too_few(other) {
+        return Err(why);
+    }
+    ratio_of(variant.metrics.get(metric).unwrap_or(&none), theirs, metric, confidence)
 }
 
 fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {

@@ -29,6 +29,7 @@ pub(crate) use litelab_model::text::clean;
 
 pub use calibration::of_calibration;
 pub use claims::ClaimElement;
+pub(crate) use claims::counts as claim_counts;
 pub use comparison::of_comparison;
 pub use confirmation::of_confirmation;
 pub(crate) use flame::MOST_VARIANTS as FLAME_VARIANTS;
@@ -66,7 +67,7 @@ pub enum Element {
     Table(Table),
     /// Lines that begin with a mark: a symbol or a number.
     Marked(Vec<Marked>),
-    /// Claims with their verdicts.
+    /// Claims of one origin with their verdicts.
     Claims(Vec<ClaimElement>),
 }
 
@@ -160,7 +161,7 @@ pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info
 /// Renders the claims of a run without their heading.
 #[must_use]
 pub(crate) fn of_claims(analysis: &Analysis) -> Document {
-    Document { elements: vec![claims::listed(analysis)] }
+    Document { elements: claims::tables(analysis) }
 }
 
 /// Renders the crossovers of a run without their heading.

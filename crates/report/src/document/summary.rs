@@ -192,14 +192,14 @@ fn mark(scenario: &ScenarioAnalysis, variant: &VariantAnalysis) -> Cell {
 
 /// One line for each decided claim: the verdict, what was measured and asked, the sentence.
 fn claims(document: &mut Document, analysis: &Analysis) {
-    let Element::Claims(claims) = super::claims::listed(analysis) else { return };
+    let claims = super::claims::listed(analysis);
     if claims.is_empty() {
         return;
     }
     document.heading("Claims", &super::claims::counts(analysis));
     let (open, decided): (Vec<_>, Vec<_>) = claims.into_iter().partition(|of| of.tone == Tone::Warn);
     let line = |of: super::ClaimElement| {
-        let mark = format!("{} {}", of.glyph, of.word);
+        let mark = format!("{} {} ({})", of.glyph, of.word, of.origin.name());
         Marked::new(mark, of.tone, format!("{} ({}): {}", of.measured, of.asked, of.text))
     };
     document.marked(decided.into_iter().map(line).collect());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use litelab_model::claim::Origin;
 use litelab_model::metric::Unit;
 use litelab_model::text::shown;
 use litelab_model::{Metric, Server};
@@ -10,7 +11,7 @@ use litelab_record::environment::{Environment, LoadWindow};
 use litelab_record::{RunInfo, ServerRecord};
 use serde::Serialize;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Tally};
 use crate::error::ReportError;
 
 /// Version of the format. It increases if a field is removed or changes its meaning; new fields do not change it.
@@ -34,6 +35,8 @@ pub struct Export<'a> {
     servers: &'a BTreeMap<Server, ServerRecord>,
     /// Metrics of which a variant has a value.
     metrics: BTreeMap<&'a Metric, Described>,
+    /// Numbers of claims by origin and verdict.
+    tally: BTreeMap<Origin, Tally>,
     #[serde(flatten)]
     analysis: &'a Analysis,
 }
@@ -90,6 +93,7 @@ pub fn export<'a>(analysis: &'a Analysis, info: &'a RunInfo) -> Export<'a> {
         runners: &info.runners,
         servers: &info.servers,
         metrics: metrics.map(|metric| (metric, described(metric))).collect(),
+        tally: analysis.tally(),
         analysis,
     }
 }

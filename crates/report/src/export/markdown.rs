@@ -73,7 +73,11 @@ fn table(table: &Table) -> String {
 }
 
 fn claims(claims: &[ClaimElement]) -> String {
-    let titles = ["verdict", "claim", "published", "asked", "measured"].map(str::to_owned).to_vec();
+    // Claims of the study's own have no quotation.
+    let quoted = claims.iter().any(|claim| !claim.quote.is_empty());
+    let cells = |of: [String; 5]| of.into_iter().enumerate().filter(|(at, _)| quoted || *at != 2).map(|(_, cell)| cell);
+    let titles: Vec<String> =
+        cells(["verdict", "claim", "words of the source", "asked", "measured"].map(str::to_owned)).collect();
     let rules = vec![":--".to_owned(); titles.len()];
     let row = |claim: &ClaimElement| {
         let mut text = escape(&claim.text);
@@ -82,13 +86,14 @@ fn claims(claims: &[ClaimElement]) -> String {
                 text.push_str(&format!("<br>*{name}:* {}", escape(more)));
             }
         }
-        vec![
+        cells([
             format!("{} {}", claim.glyph, claim.word),
             text,
-            escape(&claim.published),
+            escape(&claim.quote),
             escape(&claim.asked),
             format!("{}<br>{}", escape(&claim.measured), escape(&claim.about)),
-        ]
+        ])
+        .collect()
     };
     lines([titles, rules].into_iter().chain(claims.iter().map(row)))
 }

@@ -167,12 +167,14 @@ fn said(of: &Marked) -> Option<String> {
     }
 }
 
-/// Renders claims with their verdicts.
-pub(super) fn claims(claims: &[ClaimElement]) -> Markup {
+/// Renders claims of one origin with their verdicts.
+fn claims(claims: &[ClaimElement]) -> Markup {
+    let origin = claims.first().map_or("none", |claim| claim.origin.name());
+    let id = format!("claims-{origin}");
     html! {
-        div.scroll role="region" tabindex="0" aria-labelledby="claims-t" {
+        div.scroll role="region" tabindex="0" aria-labelledby=(id) {
             table.claims {
-                caption.unseen id="claims-t" { "Claims, what was measured, and their verdicts" }
+                caption.unseen id=(id) { "Claims (" (origin) "), what was measured, and their verdicts" }
                 thead {
                     tr {
                         th scope="col" { "verdict" }
@@ -187,7 +189,7 @@ pub(super) fn claims(claims: &[ClaimElement]) -> Markup {
                             td { span class={ "verdict " (class(claim.tone)) } { span aria-hidden="true" { (claim.glyph) } " " (claim.word) } }
                             th scope="row" {
                                 (clean(&claim.text))
-                                @for (name, more) in [("published", &claim.published), ("open", &claim.reason), ("note", &claim.note)] {
+                                @for (name, more) in [(claim.origin.name(), &claim.quote), ("open", &claim.reason), ("note", &claim.note)] {
                                     @if !more.is_empty() { span.more { i { (name) ": " } (clean(more)) } }
                                 }
                             }
@@ -257,8 +259,9 @@ mod tests {
             glyph: "✔".into(),
             word: "HOLDS".into(),
             tone: Tone::Good,
+            origin: litelab_model::claim::Origin::Source,
             text: hostile.into(),
-            published: hostile.into(),
+            quote: hostile.into(),
             measured: hostile.into(),
             asked: hostile.into(),
             about: hostile.into(),

@@ -35,7 +35,6 @@ mod timing;
 mod variants;
 
 use litelab_record::RunInfo;
-use litelab_stats::ClaimVerdict;
 use maud::{Markup, html};
 
 pub use beside::pair;
@@ -66,7 +65,7 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
         header.page {
             p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(&part(Part::Header))) }
             h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
-            p.trust { (trust(info)) " " @if !analysis.claims.is_empty() { a href="#claims" { "claims: " (counts(analysis)) } " " } button #csv type="button" hidden { "Download CSV" } }
+            p.trust { (trust(info)) " " @if !analysis.claims.is_empty() { a href="#claims" { "claims, " (document::claim_counts(analysis)) } " " } button #csv type="button" hidden { "Download CSV" } }
         }
         (contents(&sections, analysis))
         main id="main" tabindex="-1" {
@@ -151,27 +150,16 @@ fn folded(id: &str, title: &str, document: &Document) -> Markup {
 
 /// The claims with their verdicts; empty without claims.
 fn claims(analysis: &Analysis) -> Markup {
-    let document = document::of_claims(analysis);
-    let ([Element::Claims(claims)], false) = (document.elements.as_slice(), analysis.claims.is_empty()) else {
+    if analysis.claims.is_empty() {
         return html! {};
-    };
+    }
     html! {
         section #claims aria-labelledby="claims-h" {
             h2 #claims-h { "Claims examined" }
-            p.dim {
-                (counts(analysis))
-                @if !analysis.left_out.is_empty() { ", " (analysis.left_out.len()) " left out by --quick" }
-            }
-            (element::claims(claims))
+            p.dim { (document::claim_counts(analysis)) }
+            (element::all(&document::of_claims(analysis).elements, IdScope { id: "claims", name: "Claims" }))
         }
     }
-}
-
-fn counts(analysis: &Analysis) -> String {
-    let count = |which: fn(&ClaimVerdict) -> bool| analysis.claims.iter().filter(|c| which(&c.verdict)).count();
-    let (hold, contradicted) = (count(|v| *v == ClaimVerdict::Holds), count(|v| *v == ClaimVerdict::Contradicted));
-    let open = count(|v| matches!(v, ClaimVerdict::Inconclusive { .. }));
-    format!("{hold} hold here, {contradicted} contradicted, {open} open")
 }
 
 /// Table of contents.

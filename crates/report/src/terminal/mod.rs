@@ -176,7 +176,7 @@ impl Page {
         self.marked(&Marked { mark, text: claim.text.clone(), tone: claim.tone });
         let measured = [claim.measured.as_str(), claim.about.as_str()].join(" · ");
         let facts = [
-            ("published", &claim.published),
+            (claim.origin.name(), &claim.quote),
             ("asked", &claim.asked),
             ("measured", &measured),
             ("open", &claim.reason),

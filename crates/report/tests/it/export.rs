@@ -105,7 +105,8 @@ fn tables_are_put_between_their_comments_again_and_again() {
     let columns = |row: &str| row.matches(" | ").count();
     assert!(columns(&table(&narrow)[0]) < columns(&rows[0]) && table(&narrow)[0].ends_with("| p50 |"), "{narrow}");
     let (claims, _) = splice::splice(&marked(&format!("{study}/claims")), &analysis, &info).unwrap();
-    assert_eq!(table(&claims).len(), analysis.claims.len() + 2);
+    let groups = analysis.tally().len();
+    assert_eq!((table(&claims).len(), groups), (analysis.claims.len() + 2 * groups, 3), "a table for each origin");
 
     let both = marked("other-study/x") + &marked(&format!("{study}/{scenario}"));
     let (page, made) = splice::splice(&both, &analysis, &info).unwrap();

@@ -244,7 +244,8 @@ fn what_a_study_wrote_is_text_and_never_markup() {
         }
     }
     for claim in &mut plan.claims {
-        (claim.text, claim.note, claim.published) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
+        (claim.text, claim.note) = (HOSTILE.into(), HOSTILE.into());
+        (claim.quote, claim.place) = (HOSTILE.into(), HOSTILE.into());
     }
     for finding in &mut plan.findings {
         finding.text.push_str(HOSTILE);

@@ -76,6 +76,9 @@ fn every_metric_has_its_formula() {
     let cases = [
         ("throughput", Some(75.0)),
         ("throughput:write", Some(50.0)),
+        ("period", Some(1e9 / 75.0)),
+        ("period:write", Some(2e7)),
+        ("period:nothing", None),
         ("rows_per_second", Some(150.0)),
         ("row_time", Some(of_all)),
         ("row_time:write", Some(100.0 * 50.5 / 300.0)),

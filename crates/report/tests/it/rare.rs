@@ -4,6 +4,7 @@
 
 use crate::common::plan::{empty, metric, scenario, text, variant};
 use crate::common::{Gives, Numbers, exported, record};
+use litelab_model::claim::Origin;
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use litelab_record::RunInfo;
 use litelab_record::outcome::Flag;
@@ -16,10 +17,14 @@ const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { rounds_needed: None };
 fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize) -> Numbers) -> (RunInfo, Analysis) {
     let claim = ClaimPlan {
         name: "c".into(),
+        origin: Origin::Own,
         text: "A claim.".into(),
-        published: String::new(),
+        quote: String::new(),
+        place: String::new(),
         note: String::new(),
         metric: metric(of),
+        against_metric: None,
+        beside: None,
         variant: 1,
         against: None,
         at_least: bounds.0,

@@ -6,6 +6,7 @@ use crate::common;
 use crate::common::plan::{empty, metric, scenario, text, variant};
 use crate::common::{Gives, Numbers, record};
 use litelab_model::Server;
+use litelab_model::claim::Origin;
 use litelab_model::durability::Durability;
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan, Variant};
 use litelab_model::study::Location;
@@ -32,10 +33,14 @@ fn flat(variants: usize, rounds: u32) -> Plan {
 fn claim(variant: usize, against: Option<usize>, of: &str, at_least: Option<f64>, at_most: Option<f64>) -> ClaimPlan {
     ClaimPlan {
         name: "c".into(),
+        origin: Origin::Own,
         text: "A claim.".into(),
-        published: String::new(),
+        quote: String::new(),
+        place: String::new(),
         note: String::new(),
         metric: metric(of),
+        against_metric: None,
+        beside: None,
         variant,
         against,
         at_least,
@@ -182,6 +187,47 @@ fn claims_about_ratios_values_and_zero() {
     assert!(reason.unwrap().contains("0 of 8100000 against 0 of 4050000 happened in too few rounds"));
     let (_, reason) = judge(claim(0, None, "lag_p99", Some(1.0), None));
     assert_eq!(reason.as_deref(), Some("no trial of s/profile=p0 has a lag_p99"));
+}
+
+#[test]
+fn a_claim_about_two_metrics_is_judged_by_their_ratio_and_shows_another_beside() {
+    // In each round the period is the median and half as much again, whatever the storm.
+    let judge = |bounds: (Option<f64>, Option<f64>), against: Option<usize>| {
+        let of = claim(0, Some(against.unwrap_or(0)), "p50", bounds.0, bounds.1);
+        let of = ClaimPlan { against_metric: Some(metric("period")), beside: Some(metric("p99")), ..of };
+        let plan = Plan { claims: vec![of], ..flat(2, 8) };
+        let (info, analysis) = run(&plan, |round, variant| {
+            let period = 3000.0 * storm(round) * [1.0, 0.1][variant];
+            let p50_ns = (period / 1.5) as u64;
+            Some(Numbers { committed: (1e9 / period) as u64, p50_ns, ..Numbers::default() }.into())
+        });
+        let text = show_all(&analysis, &info, Style::PLAIN);
+        (analysis.claims[0].clone(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (within, text) = judge((Some(0.65), Some(0.7)), None);
+    assert_eq!((within.verdict, within.reason), (ClaimVerdict::Holds, None));
+    assert!(text.contains("p50 of s/profile=p0 over its period"), "{text}");
+    assert!(text.contains("p99: "), "{text}");
+    assert_eq!(judge((Some(0.7), None), None).0.verdict, ClaimVerdict::Contradicted);
+    let (other, text) = judge((Some(6.0), Some(7.0)), Some(1));
+    assert_eq!(other.verdict, ClaimVerdict::Holds, "the other variant's period is a tenth");
+    assert!(text.contains("over period of s/profile=p1"), "{text}");
+}
+
+#[test]
+fn claims_are_counted_by_whose_they_are() {
+    let of = |origin, at_least| ClaimPlan { origin, ..claim(0, Some(1), "throughput", Some(at_least), None) };
+    let claims = vec![of(Origin::Source, 9.0), of(Origin::Own, 1.9), of(Origin::Source, 1.9), of(Origin::Own, 1.9)];
+    let plan = Plan { claims, ..flat(2, 8) };
+    let (info, analysis) = run(&plan, |_, variant| throughput([2e6, 1e6][variant]));
+    let counts =
+        |origin| analysis.tally().get(&origin).map(|tally| (tally.holds, tally.contradicted, tally.inconclusive));
+    assert_eq!(
+        (counts(Origin::Source), counts(Origin::Own), counts(Origin::Advice)),
+        (Some((1, 1, 0)), Some((2, 0, 0)), None)
+    );
+    let text = show_all(&analysis, &info, Style::PLAIN);
+    assert!(text.contains("source: holds 1 · contradicted 1 · inconclusive 0; own: holds 2"), "{text}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
+use litelab_model::claim::Origin;
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan, ScenarioPlan, Variant};
 use litelab_model::study::Location;
 use litelab_model::{Metric, Scalar};
@@ -61,6 +62,7 @@ pub fn variant(scenario: usize, dimensions: &[(&str, Scalar)]) -> Variant {
         invariants: vec![],
         content: vec![],
         duration_ms: Some(1000),
+        processes: None,
         search: None,
         dialect: Default::default(),
         server: None,
@@ -169,12 +171,23 @@ fn claim(
     variants: (usize, Option<usize>),
     bounds: (Option<f64>, Option<f64>),
 ) -> ClaimPlan {
+    // One claim is this study's own, one is a source's advice, the others are a source's results.
+    let origin = match name {
+        "small" => Origin::Own,
+        "even" => Origin::Advice,
+        _ => Origin::Source,
+    };
+    let quoted = |text: &str| if origin == Origin::Own { String::new() } else { text.to_owned() };
     ClaimPlan {
         name: name.into(),
+        origin,
         text: sentence.into(),
-        published: "somebody's own figure".into(),
+        quote: quoted("somebody's own figure"),
+        place: quoted("Results"),
         note: if name == "small" { "Checkpoints may starve.".into() } else { String::new() },
         metric: metric(of),
+        against_metric: None,
+        beside: None,
         variant: variants.0,
         against: variants.1,
         at_least: bounds.0,
