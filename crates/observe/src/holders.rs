@@ -139,7 +139,7 @@ fn examine(
 
 /// Name of a process: that of its first thread (`comm`, cut after 15 characters), if it is also that of the program or
 /// script in the command line; otherwise a runtime has set it, as Node's `MainThread`, and the program's file counts.
-fn name(comm: &str, command: &str, program: &Path) -> String {
+pub(crate) fn name(comm: &str, command: &str, program: &Path) -> String {
     let mut words = command.split('\0').take(2).map(|word| word.rsplit('/').next().unwrap_or_default());
     let file = program.file_name().map(|name| name.to_string_lossy().trim_end_matches(" (deleted)").to_owned());
     match file {

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::holders;
 use crate::image::{Images, SqliteSource};
 use crate::proc_file;
 
 /// A program that has a database open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Name as the kernel has it, at most 15 characters.
+    /// Name as in [`Holder::name`](crate::Holder::name).
     pub name: String,
     /// Command line, its words separated by spaces.
     pub command: String,
@@ -55,18 +56,19 @@ impl Program {
     /// Examines the process in a directory of `/proc`, without the files that it has loaded.
     pub(super) fn of(directory: &Path) -> Self {
         let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
-        let command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_owned();
+        let command = String::from_utf8_lossy(&command);
         let namespace = |directory: &Path| std::fs::read_link(directory.join("ns/mnt")).ok();
         let theirs = namespace(directory);
-        let executable = std::fs::read_link(directory.join("exe")).ok();
-        let image = executable.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        let named = image.or_else(|| Some(command.split(' ').next()?.rsplit('/').next()?.to_owned()));
+        let executable = std::fs::read_link(directory.join("exe")).unwrap_or_default();
+        let comm = proc_file(directory.join("comm")).unwrap_or_default();
+        let image = executable.file_name().map(|name| name.to_string_lossy().into_owned());
+        let named = image.or_else(|| Some(command.split('\0').next()?.rsplit('/').next()?.to_owned()));
         let interpreter = named.and_then(|name| {
             INTERPRETERS.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, language)| (*language).to_owned())
         });
         Program {
-            name: proc_file(directory.join("comm")).unwrap_or_default().trim().to_owned(),
-            command,
+            name: holders::name(comm.trim(), &command, &executable),
+            command: command.replace('\0', " ").trim().to_owned(),
             language: interpreter,
             sqlite: Vec::new(),
             other_namespace: theirs.is_some() && theirs != namespace(Path::new("/proc/self")),
