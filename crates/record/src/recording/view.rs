@@ -173,11 +173,13 @@ pub struct ProcessView {
 }
 
 impl ProcessView {
-    /// Name in one line: `812 node api.js`. The path of the program and of a script are shortened to their names.
+    /// Name in one line: `812 node api.js`. The path of the program and of a script are shortened to their names, and
+    /// options are left out.
     #[must_use]
     pub fn shown(&self) -> String {
         let short = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-        let words: Vec<String> = self.command.split(' ').take(3).map(short).collect();
+        let words: Vec<String> =
+            self.command.split(' ').filter(|word| !word.starts_with('-')).take(3).map(short).collect();
         let words = words.join(" ");
         let words = if words.is_empty() { self.name.clone() } else { words };
         let cut: String = words.chars().take(LONGEST).collect();

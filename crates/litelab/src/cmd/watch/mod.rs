@@ -134,9 +134,11 @@ pub fn recording(path: &Path) -> Result<Option<Recording>> {
     /// Place of the application id in the header (<https://sqlite.org/fileformat2.html#the_database_header>).
     const ID: std::ops::Range<usize> = 68..72;
     let mut start = [0; 72];
-    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
+    // A pipe would wait for its writer.
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+    let mut read = || std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
     // A database under watch must not be opened by SQLite; only files that litelab has marked are.
-    if read.is_err() || start[ID] != litelab_record::APPLICATION_ID.to_be_bytes() {
+    if !is_file || read().is_err() || start[ID] != litelab_record::APPLICATION_ID.to_be_bytes() {
         return Ok(None);
     }
     Ok(Recording::open(path)?)
