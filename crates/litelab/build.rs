@@ -24,8 +24,13 @@ const SKIPPED: [&str; 10] = [
     "tests",
     "vectors",
 ];
-/// Files that builds create in `runners/go`.
-const BUILT: [&str; 3] = ["goqite_schema.sql", "litelab-handwritten-go", "litelab-runner-go"];
+/// Files that builds create.
+const BUILT: [&str; 4] = [
+    "runners/duroxide-patched/Cargo.lock",
+    "runners/go/goqite_schema.sql",
+    "runners/go/litelab-handwritten-go",
+    "runners/go/litelab-runner-go",
+];
 
 fn main() -> io::Result<()> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
@@ -65,8 +70,9 @@ fn collect(home: &Path, path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()>
         let name = entry?.file_name();
         let text = name.to_string_lossy();
         let hidden = text.starts_with('.') && text != ".cargo";
-        if !hidden && !SKIPPED.contains(&&*text) && !BUILT.contains(&&*text) {
-            collect(home, &path.join(&name), files)?;
+        let path = path.join(&name);
+        if !hidden && !SKIPPED.contains(&&*text) && !BUILT.iter().any(|built| path == Path::new(built)) {
+            collect(home, &path, files)?;
         }
     }
     Ok(())

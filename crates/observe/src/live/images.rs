@@ -17,6 +17,8 @@ pub(super) struct Examiner {
     wanted: Option<Sender<(Key, PathBuf)>>,
     found: Receiver<(Key, Contents)>,
     thread: Option<JoinHandle<()>>,
+    /// Number of requests without an answer.
+    open: usize,
 }
 
 impl Examiner {
@@ -32,20 +34,24 @@ impl Examiner {
                 }
             }
         });
-        Self { wanted: Some(wanted), found, thread: thread.ok() }
+        Self { wanted: Some(wanted), found, thread: thread.ok(), open: 0 }
     }
 
     /// Asks for the contents of a process.
-    pub(super) fn ask(&self, key: Key, directory: PathBuf) {
-        if let Some(wanted) = &self.wanted {
-            // Fails only without a thread.
-            let _ = wanted.send((key, directory));
-        }
+    pub(super) fn ask(&mut self, key: Key, directory: PathBuf) {
+        // Fails only without a thread.
+        let is_sent = self.wanted.as_ref().is_some_and(|wanted| wanted.send((key, directory)).is_ok());
+        self.open += usize::from(is_sent);
+    }
+
+    /// Whether a request has no answer yet.
+    pub(super) fn is_busy(&self) -> bool {
+        self.open > 0 && self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
     /// What was found since the last call.
-    pub(super) fn found(&self) -> impl Iterator<Item = (Key, Contents)> {
-        self.found.try_iter()
+    pub(super) fn found(&mut self) -> impl Iterator<Item = (Key, Contents)> {
+        self.found.try_iter().inspect(|_| self.open -= 1)
     }
 }
 

@@ -127,6 +127,13 @@ impl Observer {
         }
     }
 
+    /// Whether programs are still being searched for SQLite: until then their copies of it, and the language of some, are
+    /// unknown.
+    #[must_use]
+    pub fn is_examining(&self) -> bool {
+        self.examiner.is_busy()
+    }
+
     /// The files of all databases by identity, first those that the paths lead to, then those that were replaced and may
     /// still be open.
     fn known(&self) -> Vec<Known> {

@@ -15,15 +15,17 @@ use crate::{output, style};
 
 /// Time for which `--once` looks: long enough for a rate.
 const ONCE: Duration = Duration::from_millis(500);
+/// Time for which `--once` waits until all programs were searched for SQLite.
+const EXAMINED: Duration = Duration::from_secs(5);
 /// Time between two lines about a database.
 const STATUS: Duration = Duration::from_secs(10);
 
 /// Looks for half a second and prints what was seen.
 pub fn once(session: &mut Session, json: bool) -> Result<Exit> {
     let (mut view, mut all) = session.look()?;
-    // The first look takes longer: it searches all processes and examines their programs.
+    // The first look takes longer: it searches all processes.
     let begin = Instant::now();
-    while begin.elapsed() < ONCE {
+    while begin.elapsed() < ONCE || (session.is_examining() && begin.elapsed() < EXAMINED) {
         std::thread::sleep(session.due().saturating_duration_since(Instant::now()));
         let (newer, events) = session.look()?;
         all.extend(events);

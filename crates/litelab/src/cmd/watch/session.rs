@@ -97,6 +97,11 @@ impl Session {
         Ok((view, events))
     }
 
+    /// Whether programs are still being examined.
+    pub fn is_examining(&self) -> bool {
+        self.observer.is_examining()
+    }
+
     /// Events that last.
     pub fn active(&self) -> impl Iterator<Item = &Event> {
         self.watch.active()
