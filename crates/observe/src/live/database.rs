@@ -20,6 +20,7 @@ use crate::{DatabaseHeader, FileSizes, WalHeader, WalIndex};
 const FORMER: usize = 8;
 /// First bytes of a rollback journal (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
 const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
 /// A watched database.
 #[derive(Debug)]
 pub(super) struct Database {
