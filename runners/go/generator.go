@@ -1,6 +1,6 @@
 package main
 
-// The counter-based generator of docs/PROTOCOL.md: SplitMix64 with random access.
+// The counter-based generator of docs/reference/protocol.md: SplitMix64 with random access.
 
 const gamma = 0x9E3779B97F4A7C15
 

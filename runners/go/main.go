@@ -1,5 +1,5 @@
 // Command litelab-runner-go runs one trial on a Go driver of SQLite or of a server, controlled by JSON on standard
-// input. docs/PROTOCOL.md specifies the messages.
+// input. docs/reference/protocol.md specifies the messages.
 //
 // Read in this order: trial.go opens, starts and reports; worker.go is the loop; transaction.go is one execution.
 // statement.go is the common part of the drivers of database/sql; mattn.go, modernc.go and ncruces.go are the specific

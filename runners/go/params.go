@@ -172,7 +172,7 @@ func (p *Params) draw(operation uint64, into *Values) {
 	}
 }
 
-// resolve creates the function described in docs/PROTOCOL.md, "Values". `at` is the index of the parameter itself.
+// resolve creates the function described in docs/reference/protocol.md, "Values". `at` is the index of the parameter itself.
 func resolve(s *Source, at, worker int, place func(string) int) (source, error) {
 	constant := func(v Value) func(*Params, uint64, *Values) Value {
 		return func(*Params, uint64, *Values) Value { return v }

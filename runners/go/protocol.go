@@ -5,7 +5,7 @@ import "encoding/json"
 // Version of the protocol that this runner implements.
 const Version = 3
 
-// The messages of docs/PROTOCOL.md, with the fields of crates/protocol/schema/*.json. If a schema has one form per
+// The messages of docs/reference/protocol.md, with the fields of crates/protocol/schema/*.json. If a schema has one form per
 // kind, the struct here has the fields of all kinds.
 
 // Trial contains everything needed to run one trial.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// taskQueue is a library that keeps tasks in its own tables and accepts no SQL. docs/PROTOCOL.md specifies the
+// taskQueue is a library that keeps tasks in its own tables and accepts no SQL. docs/reference/protocol.md specifies the
 // operations; the library manages its own transactions.
 type taskQueue interface {
 	enqueue(payload string, priority int64) error

@@ -1,4 +1,4 @@
-"""The three verbs of the runner. `docs/PROTOCOL.md` specifies them; the package docstring lists the modules."""
+"""The three verbs of the runner. `docs/reference/protocol.md` specifies them; the package docstring lists the modules."""
 
 import sys
 

@@ -1,77 +1,127 @@
-//! Compares a saturated writer and eight readers with `litelab watch` beside them and without it, in pairs.
+//! Compares a saturated writer and eight readers with `litelab watch` beside them and without it.
+//!
+//! The work never ends between the two sides: watch is stopped and continued in turn (SIGSTOP, SIGCONT), and two
+//! adjacent slices of time, in random order, are a pair. So both sides share their process, their file and the state of
+//! the machine, which differ more from trial to trial than watch could change.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use litelab_engine::compile;
-use litelab_engine::prepare::Prepared;
-use litelab_engine::runner::Runner;
-use litelab_engine::trial::{self, Patience, TrialContext};
-use litelab_model::{Variant, library, resolve};
-use litelab_record::outcome::Outcome;
+use litelab_protocol::Histogram;
 use litelab_stats::{Better, Confidence, PairedRatio, Planner, Schedule, Tolerance, Verdict};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rusqlite::Connection;
 
 use crate::SEED;
 use crate::pairs::Scratch;
 
-/// The study whose scenario is run.
-const BUSY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/watch.toml");
 /// Difference that does not matter.
 const TOLERANCE: f64 = 0.02;
+const READERS: usize = 8;
+/// Rows before the first slice.
+const ROWS: i64 = 100_000;
+/// Time after watch was stopped or continued in which nothing is measured: longer than its interval, so that the first
+/// look after a pause, and its readings of files that grew, are within it.
+const SETTLE: Duration = Duration::from_millis(150);
 
 /// Options of the comparison.
 #[derive(Parser)]
 pub struct Options {
     /// Pairs.
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 60)]
     pairs: u32,
     /// Interval of the looks.
     #[arg(long, default_value = "100ms")]
     interval: String,
+    /// Measured time of a slice, in milliseconds.
+    #[arg(long, default_value_t = 1000)]
+    slice: u64,
+    /// Run this command of the shell in place of watch. With one that disturbs, the bench must show it.
+    #[arg(long, value_name = "COMMAND")]
+    instead: Option<String>,
 }
 
-/// One trial: commits per second, reads per second, and the 99th percentile of each in nanoseconds.
-type Numbers = [f64; 4];
+/// Value of the current slice while nothing is measured.
+const PAUSE: u32 = u32::MAX;
+/// Value after the last slice.
+const END: u32 = u32::MAX - 1;
 
-const NAMES: [(&str, Better); 4] = [
-    ("commits/s", Better::Higher),
-    ("reads/s", Better::Higher),
-    ("P99 of a commit", Better::Lower),
-    ("P99 of a read", Better::Lower),
-];
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Commit,
+    Read,
+}
+
+/// What one worker measured in one slice.
+struct Part {
+    slice: u32,
+    kind: Kind,
+    times: Histogram,
+}
 
 /// Runs all pairs and prints the ratio of each number, with watch to without. Returns `false` if a difference is shown.
 pub fn run(options: &Options) -> Result<bool> {
-    let runners = crate::runners(&crate::home())?;
-    let runner = runners.get("rusqlite")?;
     let scratch = Scratch::new("watch-")?;
-    let folder = std::path::absolute(scratch.fresh("prepared")?)?;
-    let (study, text) = library::study(BUSY)?;
-    let mut plan = resolve::resolve(&study, &text, &resolve::Options { seed: Some(SEED), ..Default::default() })?;
-    compile::compile(&mut plan)?;
-    let variant = plan.variants.first().context("the study has a variant")?;
-    let prepared = Prepared::new(&folder).file(variant, &mut |_, _| {})?;
-    let order = Schedule::new(SEED, 2);
-    let mut pairs: Vec<[Numbers; 2]> = Vec::new();
-    for pair in 0..options.pairs {
-        let mut sides = [[0.0; 4]; 2];
-        for side in order.order(pair) {
-            let folder = std::path::absolute(scratch.fresh(["without", "with"][side])?)?;
-            sides[side] = one(runner, variant, &prepared, &folder, (side == 1).then_some(&options.interval))?;
+    let folder = std::path::absolute(scratch.fresh("busy")?)?;
+    std::fs::create_dir_all(&folder)?;
+    let database = folder.join("busy.db");
+    fill(&database)?;
+    let slice = AtomicU32::new(PAUSE);
+    let (sender, receiver) = mpsc::channel();
+    let slices = std::thread::scope(|scope| -> Result<_> {
+        let workers: Vec<_> = (0..=READERS)
+            .map(|at| {
+                let (sender, slice, database) = (sender.clone(), &slice, &database);
+                let kind = if at == 0 { Kind::Commit } else { Kind::Read };
+                scope.spawn(move || work(database, kind, slice, &sender))
+            })
+            .collect();
+        drop(sender);
+        let slices = alternate(options, &database, &slice);
+        slice.store(END, Ordering::Relaxed);
+        for worker in workers {
+            worker.join().ok().context("a worker panicked")??;
         }
-        pairs.push(sides);
+        slices
+    })?;
+    let mut times = vec![[Histogram::new(), Histogram::new()]; slices.len()];
+    for part in receiver {
+        times[part.slice as usize][usize::from(part.kind == Kind::Read)].merge(&part.times);
     }
+    let mut pairs = vec![[[0.0; 4]; 2]; slices.len() / 2];
+    for (at, (&(side, seconds), [commits, reads])) in slices.iter().zip(&times).enumerate() {
+        let p99 = |times: &Histogram| times.quantile(0.99).context("a slice measured nothing").map(|nanos| nanos as f64);
+        let rate = |times: &Histogram| times.count() as f64 / seconds;
+        pairs[at / 2][side] = [rate(commits), rate(reads), p99(commits)?, p99(reads)?];
+    }
+    print(options, &pairs)
+}
+
+/// The ratio of each number, with its interval.
+fn print(options: &Options, pairs: &[[[f64; 4]; 2]]) -> Result<bool> {
+    let watch = format!("litelab watch --interval {}", options.interval);
     println!(
-        "writer and 8 readers, with `litelab watch --interval {}` / without, {} pairs",
-        options.interval,
-        pairs.len()
+        "a writer and {READERS} readers, with `{}` / without, {} pairs of {} ms",
+        options.instead.as_ref().unwrap_or(&watch),
+        pairs.len(),
+        options.slice
     );
+    let numbers = [
+        ("commits/s", Better::Higher),
+        ("reads/s", Better::Higher),
+        ("P99 of a commit", Better::Lower),
+        ("P99 of a read", Better::Lower),
+    ];
     let tolerance = Tolerance::new(TOLERANCE)?;
     let planner = Planner::new(Confidence::P95, 0.8)?;
     let mut shown = true;
-    for (at, (name, better)) in NAMES.into_iter().enumerate() {
+    for (at, (name, better)) in numbers.into_iter().enumerate() {
         let rounds: Vec<(f64, f64)> = pairs.iter().map(|[without, with]| (without[at], with[at])).collect();
         let ratio = PairedRatio::from_rounds(&rounds, Confidence::P95)?;
         let verdict = ratio.verdict(tolerance, better, &planner);
@@ -85,47 +135,106 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(shown)
 }
 
-fn one(runner: &Runner, variant: &Variant, prepared: &Path, folder: &Path, watch: Option<&String>) -> Result<Numbers> {
-    let watch = watch.map(|interval| Watch::start(&folder.join("trial-0.db"), interval)).transpose()?;
-    let patience = Patience::default();
-    let mut bench =
-        TrialContext { runner, prepared, servers: None, directory: folder, patience, keep_going: &mut || true };
-    let outcome = trial::run(variant, "bench", &mut bench).0;
-    if let Some(watch) = watch {
-        watch.end()?;
-    }
-    let measured = match outcome {
-        Outcome::Measured(measured) => measured,
-        Outcome::Failed(failure) => bail!("the runner failed: {}", failure.reason),
-    };
-    let seconds = measured.result.elapsed_ns as f64 / 1e9;
-    let of = |transaction: &str| {
-        let all = measured.result.operations.iter().filter(move |o| o.transaction == transaction);
-        let one = all.clone().next().context("the transaction was run")?;
-        let p99 = one.service.quantile(0.99).context("it was measured")?;
-        Ok::<_, anyhow::Error>((all.map(|o| o.committed).sum::<u64>() as f64 / seconds, p99 as f64))
-    };
-    let (commits, commit) = of("insert")?;
-    let (reads, read) = of("read")?;
-    Ok([commits, reads, commit, read])
+fn open(database: &Path) -> Result<Connection> {
+    let conn = Connection::open(database)?;
+    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")?;
+    Ok(conn)
 }
 
-/// A running `litelab watch`.
+fn fill(database: &Path) -> Result<()> {
+    open(database)?.execute_batch(&format!(
+        "CREATE TABLE kv(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, v TEXT NOT NULL);
+         WITH RECURSIVE ids(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < {ROWS})
+         INSERT INTO kv(k, v) SELECT id * 7919 % 1000003, 'value of this row, of some length' FROM ids"
+    ))?;
+    Ok(())
+}
+
+/// Repeats one transaction until the end, and sends the times of each slice when it is over.
+fn work(database: &Path, kind: Kind, slice: &AtomicU32, sender: &mpsc::Sender<Part>) -> Result<()> {
+    let conn = open(database)?;
+    let mut statement = conn.prepare(match kind {
+        Kind::Commit => "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')",
+        Kind::Read => "SELECT k FROM kv WHERE id = ?1",
+    })?;
+    let (mut current, mut times, mut value) = (PAUSE, Histogram::new(), 0_i64);
+    loop {
+        let now = slice.load(Ordering::Relaxed);
+        if now != current {
+            if current != PAUSE {
+                sender.send(Part { slice: current, kind, times: std::mem::take(&mut times) })?;
+            }
+            if now == END {
+                return Ok(());
+            }
+            current = now;
+        }
+        value = (value + 7919) % ROWS;
+        let begun = Instant::now();
+        match kind {
+            Kind::Commit => _ = statement.execute([value])?,
+            Kind::Read => _ = statement.query_row([value + 1], |row| row.get::<_, i64>(0))?,
+        }
+        if current != PAUSE {
+            times.record(begun.elapsed().as_nanos() as u64);
+        }
+    }
+}
+
+/// Stops and continues watch; returns the side (0 without, 1 with) and the seconds of each slice.
+fn alternate(options: &Options, database: &Path, slice: &AtomicU32) -> Result<Vec<(usize, f64)>> {
+    let mut watch = Watch::start(options, database)?;
+    // Its first look, at which it examines the processes.
+    std::thread::sleep(Duration::from_secs(2));
+    let order = Schedule::new(SEED, 2);
+    let mut slices = Vec::new();
+    for pair in 0..options.pairs {
+        for side in order.order(pair) {
+            watch.signal(if side == 1 { Signal::SIGCONT } else { Signal::SIGSTOP })?;
+            std::thread::sleep(SETTLE);
+            let begun = Instant::now();
+            slice.store(slices.len() as u32, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(options.slice));
+            slice.store(PAUSE, Ordering::Relaxed);
+            slices.push((side, begun.elapsed().as_secs_f64()));
+        }
+    }
+    Ok(slices)
+}
+
+/// A running `litelab watch`, or the command in its place.
 struct Watch(Child);
 
 impl Watch {
-    fn start(database: &Path, interval: &str) -> Result<Self> {
+    fn start(options: &Options, database: &Path) -> Result<Self> {
         let program = crate::home().join("target/release/litelab");
-        let mut command = Command::new(&program);
-        command.arg("watch").arg(database).args(["--interval", interval, "--listen", "127.0.0.1:0"]);
+        let mut command = match &options.instead {
+            Some(instead) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", &format!("exec {instead}")]).env("DATABASE", database);
+                command
+            }
+            None => {
+                let mut command = Command::new(&program);
+                command.arg("watch").arg(database).args(["--interval", &options.interval, "--listen", "127.0.0.1:0"]);
+                command
+            }
+        };
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        Ok(Self(child.with_context(|| format!("start {}", program.display()))?))
+        Ok(Self(child.with_context(|| format!("start {command:?}"))?))
     }
 
-    fn end(mut self) -> Result<()> {
-        ensure!(self.0.try_wait()?.is_none(), "litelab watch ended before the trial");
-        self.0.kill()?;
-        self.0.wait()?;
-        Ok(())
+    fn signal(&mut self, signal: Signal) -> Result<()> {
+        ensure!(self.0.try_wait()?.is_none(), "litelab watch ended before the bench");
+        Ok(kill(Pid::from_raw(i32::try_from(self.0.id())?), signal)?)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // Fails if it has ended already, which `signal` has then reported.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! The parts that Rust runners share: everything except drivers. `docs/PROTOCOL.md` is the contract.
+//! The parts that Rust runners share: everything except drivers. `docs/reference/protocol.md` is the contract.
 //!
 //! A driver is a [`Session`] that the harness can [`Open`], or a [`Library`] that keeps its connections itself and runs
 //! requests on a [`Session`] or an [`AsyncSession`]. A [`GroupCommit`] layer adds sharing `group-commit`. The `main` of

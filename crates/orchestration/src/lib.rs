@@ -1,4 +1,4 @@
-//! The interface `orchestration` of `docs/PROTOCOL.md` on any provider of duroxide. Two runners use it, because two
+//! The interface `orchestration` of `docs/reference/protocol.md` on any provider of duroxide. Two runners use it, because two
 //! providers may need different SQLite builds and a program can link only one.
 //!
 //! [`work`] defines the orchestrations, [`session`] connects duroxide to the harness, [`meter`] measures the provider's

@@ -3,7 +3,7 @@
 //! A runner is an executable with three verbs: `describe`, `run` and `inspect`. It reads JSON on standard input and
 //! writes JSON lines to standard output. The Rust types of this crate *are* the protocol: the JSON Schemas in
 //! `protocol/schema/` are generated from them, and the vectors in `protocol/vectors/` from [`generator`]. Runners in
-//! other languages follow the schemas and the vectors; `docs/PROTOCOL.md` is the prose.
+//! other languages follow the schemas and the vectors; `docs/reference/protocol.md` is the prose.
 
 pub mod codes;
 pub mod content;

@@ -1,6 +1,6 @@
 //! The runner that is part of the command, `litelab runner rusqlite`. It runs trials on rusqlite, which is the
 //! reference, on async-sqlite, which is built on the same release of it, and on the SQLite inside, called from C.
-//! `docs/PROTOCOL.md` is its contract; everything except the drivers is in `crates/harness`.
+//! `docs/reference/protocol.md` is its contract; everything except the drivers is in `crates/harness`.
 //!
 //! [`statement`] is the driver `rusqlite`. [`layer`] is sharing `group-commit`: `onewriter` over the same library.
 //! [`by_hand`] is a group commit as applications write it. [`async_sqlite`] is a library with one thread for each

@@ -1,4 +1,4 @@
-//! Thresholds of events. The table in docs/WATCH.md has them.
+//! Thresholds of events. The table in docs/guides/watch.md has them.
 
 use std::time::Duration;
 

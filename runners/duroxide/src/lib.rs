@@ -1,5 +1,5 @@
 //! duroxide, a framework for durable orchestrations, with its own SQLite provider. It takes no SQL: duroxide has its own
-//! tables and offers the operations of interface `orchestration` of `docs/PROTOCOL.md`.
+//! tables and offers the operations of interface `orchestration` of `docs/reference/protocol.md`.
 //!
 //! [`litelab_orchestration`] is the interface, [`built_in`] the provider.
 

@@ -1,4 +1,4 @@
-// One trial on a driver of Node.js, controlled by JSON on standard input. `docs/PROTOCOL.md` specifies the messages.
+// One trial on a driver of Node.js, controlled by JSON on standard input. `docs/reference/protocol.md` specifies the messages.
 //
 // Read in this order: `trial` opens, starts and reports; `loop` and `threads` run the workers; `worker` is their loop;
 // `transaction` is one execution; `record` and `progress` contain a worker's results; `drain` waits for all ends;

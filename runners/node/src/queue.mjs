@@ -1,5 +1,5 @@
 // Task queues as drivers: libraries that keep tasks in their own tables and accept no SQL. A statement names an
-// operation, `CALL queue.claim()`; `docs/PROTOCOL.md` specifies the operations.
+// operation, `CALL queue.claim()`; `docs/reference/protocol.md` specifies the operations.
 
 import { Fault } from './driver.mjs';
 import { job } from './work.mjs';

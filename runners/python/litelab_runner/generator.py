@@ -1,4 +1,4 @@
-"""The counter-based generator of `docs/PROTOCOL.md`."""
+"""The counter-based generator of `docs/reference/protocol.md`."""
 
 GAMMA = 0x9E37_79B9_7F4A_7C15
 MASK = (1 << 64) - 1

@@ -1,4 +1,4 @@
-"""Drawing the values of operations, column by column. `docs/PROTOCOL.md` defines the function of each source.
+"""Drawing the values of operations, column by column. `docs/reference/protocol.md` defines the function of each source.
 
 If every statement of a transaction takes one row, the values of several operations are drawn in one batch ahead of
 time, which halves the cost; they depend on the row only.

@@ -1,4 +1,4 @@
-//! The table of rules in `docs/DOCTOR.md` is that of the rules. `LITELAB_BLESS=1` writes it.
+//! The table of rules in `docs/guides/doctor.md` is that of the rules. `LITELAB_BLESS=1` writes it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ const END: &str = "<!-- /rules -->";
 
 #[test]
 fn the_table_of_rules_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/DOCTOR.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/doctor.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();
     let (table, after) = rest.split_once(END).unwrap();

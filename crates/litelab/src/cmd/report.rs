@@ -21,7 +21,7 @@ use crate::{files, output, style};
   litelab report laptop.db server.db
   litelab report incident.db                      a recording of `litelab watch`
   litelab report --only writers
-  litelab report --splice docs/RUNTIMES.md
+  litelab report --splice docs/studies/runtimes.md
 
 A page marks its tables by two comments; columns are named by their titles (default: all):
   <!-- splice event-loop/pool: throughput, p99 -->

@@ -1,5 +1,5 @@
 //! Every item of the studies' published sources is examined, or has a reason: the data in `docs/sources/*.toml`, and the
-//! table made of it, `docs/sources/COVERAGE.md`. `LITELAB_BLESS=1` writes the table.
+//! table made of it, `docs/sources/coverage.md`. `LITELAB_BLESS=1` writes the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -140,13 +140,13 @@ fn every_claim_of_a_source_belongs_to_an_item() {
 
 #[test]
 fn the_table_is_that_of_the_items() {
-    let path = root().join("docs/sources/COVERAGE.md");
+    let path = root().join("docs/sources/coverage.md");
     let table = table(&sources(), &studies());
     if std::env::var_os("LITELAB_BLESS").is_some() {
         std::fs::write(&path, &table).expect("write");
     }
     let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(on_disk == table, "docs/sources/COVERAGE.md is out of date: LITELAB_BLESS=1 cargo test -p litelab-model");
+    assert!(on_disk == table, "docs/sources/coverage.md is out of date: LITELAB_BLESS=1 cargo test -p litelab-model");
 }
 
 fn table(sources: &[Source], studies: &BTreeMap<String, Study>) -> String {

@@ -11,7 +11,7 @@ use crate::support::{dialects, resolve_beside};
 
 /// The TOML blocks of a page with their `name`.
 fn blocks(page: &str) -> Vec<(String, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     let text = std::fs::read_to_string(path).expect("page");
     let mut found = Vec::new();
     for block in text.split("```toml\n").skip(1) {
@@ -24,7 +24,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
 
 /// The plan of a study on the pages of studies and workloads.
 fn plan(study: &str, quick: bool) -> Plan {
-    let files: Vec<_> = ["WORKLOADS.md", "STUDIES.md"].into_iter().flat_map(blocks).collect();
+    let files: Vec<_> = ["workloads.md", "studies.md"].into_iter().flat_map(blocks).collect();
     let toml = &files.iter().find(|(name, _)| name == study).unwrap_or_else(|| panic!("{study} is not there")).1;
     let files: Vec<_> = files.iter().map(|(name, toml)| (format!("{name}.toml"), toml)).collect();
     let files: Vec<_> = files.iter().map(|(name, toml)| (name.as_str(), toml.as_str())).collect();
@@ -41,7 +41,7 @@ fn the_examples_work_together() {
     let claims = plan("published", false).claims;
     let bounds: Vec<_> = claims.iter().map(|claim| (claim.at_least, claim.at_most)).collect();
     assert_eq!(bounds, [(Some(3.0 / 1.25), Some(3.75)), (Some(5e5), Some(2e6))], "as the comments say");
-    let (_, toml) = blocks("WORKLOADS.md").into_iter().find(|(name, _)| name == "patient").unwrap();
+    let (_, toml) = blocks("workloads.md").into_iter().find(|(name, _)| name == "patient").unwrap();
     let text = Text { file: "patient.toml".into(), directory: None, toml };
     let profile = library::parse(&text).unwrap();
     let retry = resolve::check_profile(&profile, &text, None).expect("the profile is right").retry;
@@ -84,7 +84,7 @@ fn the_examples_of_servers_work_together() {
 
 #[test]
 fn the_manifest_in_the_protocol_page_is_a_table() {
-    let (name, toml) = blocks("PROTOCOL.md").into_iter().next().expect("a block");
+    let (name, toml) = blocks("protocol.md").into_iter().next().expect("a block");
     assert_eq!(name, "tokio");
     toml.parse::<toml::Table>().expect("TOML");
 }

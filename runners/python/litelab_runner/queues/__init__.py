@@ -1,6 +1,6 @@
 """Task queues as drivers: libraries that keep tasks in their own tables and accept no SQL.
 
-A statement names an operation, `CALL queue.claim()`; `docs/PROTOCOL.md` specifies the operations. A new queue is a
+A statement names an operation, `CALL queue.claim()`; `docs/reference/protocol.md` specifies the operations. A new queue is a
 module like those here, with a class that opens the library and has one method per operation. The library manages its
 own transactions: begin and commit of the trial do nothing, and repetitions are separate calls.
 """

@@ -1,5 +1,5 @@
 //! The driver `apalis-sqlite`, a task queue for asynchronous Rust. It takes no SQL: the library has its own tables and
-//! offers the operations of interface `queue` of `docs/PROTOCOL.md`.
+//! offers the operations of interface `queue` of `docs/reference/protocol.md`.
 //!
 //! [`queue`] calls the library as an application would, [`pool`] opens its connections, [`session`] connects it to the
 //! harness.
