@@ -96,7 +96,8 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     let mut pairs = vec![[[0.0; 4]; 2]; slices.len() / 2];
     for (at, (&(side, seconds), [commits, reads])) in slices.iter().zip(&times).enumerate() {
-        let p99 = |times: &Histogram| times.quantile(0.99).context("a slice measured nothing").map(|nanos| nanos as f64);
+        let p99 =
+            |times: &Histogram| times.quantile(0.99).context("a slice measured nothing").map(|nanos| nanos as f64);
         let rate = |times: &Histogram| times.count() as f64 / seconds;
         pairs[at / 2][side] = [rate(commits), rate(reads), p99(commits)?, p99(reads)?];
     }

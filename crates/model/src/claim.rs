@@ -92,6 +92,9 @@ pub struct Claim {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
+    /// Name by which a page selects it; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// The sentence with its placeholders.
     pub text: String,
     /// Values of the placeholders by name.

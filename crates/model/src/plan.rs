@@ -222,6 +222,9 @@ impl ClaimPlan {
 /// A sentence about the outcome, resolved to variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingPlan {
+    /// Name by which a page selects it; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// The sentence with its placeholders `{name}`.
     pub text: String,
     /// Values of the placeholders by name.

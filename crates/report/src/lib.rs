@@ -18,6 +18,7 @@
 pub mod analysis;
 pub mod calibration;
 mod chart;
+mod command;
 pub mod compare;
 pub mod document;
 mod driver;

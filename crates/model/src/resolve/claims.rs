@@ -166,6 +166,9 @@ pub(super) fn findings(context: &Context<'_>, plan: &Plan) -> Result<Vec<Finding
     let mut out = Vec::new();
     for (i, finding) in context.study.findings.iter().enumerate() {
         let here = |e: String| context.error(format!("finding {}: {e}", i + 1));
+        if !finding.name.is_empty() && context.study.findings[..i].iter().any(|other| other.name == finding.name) {
+            return Err(here(format!("another finding is named `{}`", finding.name)));
+        }
         if let Some(plan) = finding_plan(context, finding, plan).map_err(here)? {
             out.push(plan);
         }
@@ -189,7 +192,7 @@ fn finding_plan(context: &Context<'_>, finding: &Finding, plan: &Plan) -> Result
             return Err(unknown("value", placeholder.0, values.keys().map(String::as_str)));
         }
     }
-    Ok(Some(FindingPlan { text: finding.text.clone(), values }))
+    Ok(Some(FindingPlan { name: finding.name.clone(), text: finding.text.clone(), values }))
 }
 
 fn finding_value(context: &Context<'_>, value: &FindingValue, plan: &Plan) -> Result<Option<FindingValuePlan>, String> {

@@ -80,3 +80,14 @@ fn a_ratio_may_be_of_two_metrics() {
     refused(study("metric = 'p50'\nbeside = 'p5'\nat_most = 1"), &["did you mean"]);
     refused(study("metric = 'p50'\nagainst = { workers = 1 }\nat_most = 1"), &["it compares a variant with itself"]);
 }
+
+#[test]
+fn the_name_of_a_finding_is_its_own() {
+    let findings = |names: [&str; 2]| {
+        let text = names.map(|name| format!("[[finding]]\nname = '{name}'\ntext = 'x'")).join("\n");
+        study(&format!("metric = 'p50'\nat_most = 1\n{text}"))
+    };
+    let names: Vec<String> = findings(["a", "b"]).unwrap().findings.into_iter().map(|finding| finding.name).collect();
+    assert_eq!(names, ["a", "b"]);
+    refused(findings(["a", "a"]), &["finding 2: another finding is named `a`"]);
+}

@@ -8,6 +8,7 @@ use litelab_model::metric::Unit;
 use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
 use litelab_record::environment::{Environment, LoadWindow, SyncLatency};
+use sha2::{Digest, Sha256};
 
 use super::{Document, Element, Marked, calibration, drivers};
 use crate::analysis::{Analysis, ProblemKind};
@@ -17,8 +18,15 @@ use crate::{driver, number};
 pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
     let plan = &info.plan;
     document.elements.push(Element::Title(format!("{}: {}", plan.study, plan.title)));
+    facts(document, analysis, info);
+}
+
+/// Adds the run, the study, the machine, the builds, and the warnings.
+pub(super) fn facts(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
+    let plan = &info.plan;
     let mut facts: Vec<(&str, String)> = vec![
         ("run", run(info)),
+        ("study", study(info)),
         ("rounds", rounds(analysis, info)),
         ("machine", machine(&info.environment)),
         ("storage", storage(&info.environment)),
@@ -57,6 +65,12 @@ fn run(info: &RunInfo) -> String {
         None => "not finished".into(),
     };
     format!("{} · {} {ended} · litelab {}", info.file_name(), info.created, info.litelab)
+}
+
+/// The command, and the first half of the hash of the study's text.
+fn study(info: &RunInfo) -> String {
+    let hash: String = Sha256::digest(&info.study_toml).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{} · SHA-256 {hash}…", crate::command::whole(info))
 }
 
 fn rounds(analysis: &Analysis, info: &RunInfo) -> String {

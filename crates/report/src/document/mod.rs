@@ -93,7 +93,7 @@ impl Document {
         self.elements.push(Element::Heading(title.to_owned(), beside.to_owned()));
     }
 
-    fn text(&mut self, tone: Tone, text: impl Into<String>) {
+    pub(crate) fn text(&mut self, tone: Tone, text: impl Into<String>) {
         self.elements.push(Element::Text(tone, text.into()));
     }
 
@@ -156,6 +156,14 @@ pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Docum
 #[must_use]
 pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Document {
     Document { elements: scenario::tabled(scenario, analysis, info) }
+}
+
+/// Renders what a run was made with: rounds, machine, storage, builds, warnings.
+#[must_use]
+pub(crate) fn of_header(analysis: &Analysis, info: &RunInfo) -> Document {
+    let mut document = Document::default();
+    header::facts(&mut document, analysis, info);
+    document
 }
 
 /// Renders the claims of a run without their heading.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Columns are selected by their titles; default: all. `STUDY/claims` is the table of claims, `STUDY/crossovers` are
-//! those of crossovers. The text between the comments is replaced, and the second comment records the command that made
+//! those of crossovers, `STUDY/finding: NAME` are findings, and `STUDY/run` is what the run was made with. The text between the comments is replaced, and the second comment records the command that made
 //! the run.
 
 use litelab_model::unknown;
@@ -15,8 +15,9 @@ use litelab_record::RunInfo;
 
 use super::markdown;
 use crate::analysis::Analysis;
-use crate::document::{self, Element, Table};
+use crate::document::{self, Document, Element, Table};
 use crate::error::ReportError;
+use crate::style::Tone;
 
 const BEGIN: &str = "<!-- splice ";
 const END: &str = "<!-- end of splice";
@@ -64,10 +65,8 @@ pub fn splice(page: &str, analysis: &Analysis, info: &RunInfo) -> Result<(String
 
 /// Command, size and date of the run.
 fn origin(info: &RunInfo) -> String {
-    let plan = &info.plan;
-    let quick = if plan.quick { " --quick" } else { "" };
     let day = info.created.get(..10).unwrap_or(&info.created);
-    format!("`litelab run {}{quick} --seed {}`, {} rounds, {day}", plan.study, plan.seed, info.rounds())
+    format!("`{}`, {} rounds, {day}", crate::command::whole(info), info.rounds())
 }
 
 struct Marker<'a> {
@@ -93,17 +92,36 @@ impl<'a> Marker<'a> {
         if self.scenario == "crossovers" {
             return Ok(markdown::render(&document::of_crossovers(analysis)));
         }
+        if self.scenario == "run" {
+            return Ok(markdown::render(&document::of_header(analysis, info)));
+        }
+        if self.scenario == "finding" {
+            return self.findings(analysis, info);
+        }
         let scenario = analysis.scenarios.iter().find(|s| s.name == self.scenario).ok_or_else(|| {
             unknown(
                 "scenario",
                 self.scenario,
-                analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims", "crossovers"]),
+                analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims", "crossovers", "finding", "run"]),
             )
         })?;
         let mut document = document::of_scenario(scenario, analysis, info);
         if let Some(Element::Table(table)) = document.elements.first_mut().filter(|_| !self.columns.is_empty()) {
             *table = self.narrow(table)?;
         }
+        Ok(markdown::render(&document))
+    }
+
+    /// The findings with these names, a paragraph each; without names all of them.
+    fn findings(&self, analysis: &Analysis, info: &RunInfo) -> Result<String, String> {
+        let known = || info.plan.findings.iter().map(|finding| finding.name.as_str());
+        if let Some(name) = self.columns.iter().find(|name| !known().any(|known| known == **name)) {
+            return Err(unknown("finding", name, known()));
+        }
+        let texts =
+            known().zip(&analysis.findings).filter(|(name, _)| self.columns.is_empty() || self.columns.contains(name));
+        let mut document = Document::default();
+        texts.for_each(|(_, text)| document.text(Tone::Plain, text));
         Ok(markdown::render(&document))
     }
 

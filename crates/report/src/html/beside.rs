@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::element::{self, IdScope};
 use super::figure::Source;
-use super::{Evidence, SECOND, command, data, host, section, shell, trust, variants};
+use super::{Evidence, SECOND, data, host, section, shell, trust, variants};
 use crate::analysis::{Analysis, ScenarioAnalysis};
 use crate::document::{self, Part, clean};
 
@@ -26,7 +26,7 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
         .map(|scenario| clean(&scenario.name))
         .collect();
     let sources: Vec<[Source; 2]> = both.iter().map(|(one, other)| sources(first, one, second, other)).collect();
-    let names = runs.map(|(_, info, _)| command::file(info));
+    let names = runs.map(|(_, info, _)| crate::command::file(info));
     let body = html! {
         header.page {
             p.study { "litelab · two runs side by side" }
@@ -34,7 +34,7 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
             div.pair {
                 @for (analysis, info, _) in runs {
                     div {
-                        p { b { (command::file(info)) } " · study " (clean(&info.plan.study)) }
+                        p { b { (crate::command::file(info)) } " · study " (clean(&info.plan.study)) }
                         p.dim { (host(&document::of_part(&Part::Header, analysis, info))) }
                         p.trust { (trust(info)) }
                     }
@@ -50,7 +50,7 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
             section #environment aria-label="Environment" {
                 @for ((analysis, info, _), id) in runs.iter().zip(["environment-a", "environment-b"]) {
                     details {
-                        summary { h2 { "Environment of " (command::file(info)) } }
+                        summary { h2 { "Environment of " (crate::command::file(info)) } }
                         @let header = document::of_part(&Part::Header, analysis, info);
                         (element::all(header.elements.get(1..).unwrap_or_default(), IdScope { id, name: "the environment" }))
                     }
@@ -93,7 +93,7 @@ fn scenario(at: usize, pair: &[Source<'_>; 2]) -> Markup {
                 @for source in pair {
                     @let id = format!("{}{id}", source.prefix);
                     div {
-                        h3 { (command::file(source.info)) }
+                        h3 { (crate::command::file(source.info)) }
                         (section::answer(*source))
                         (section::absolute(*source, &id))
                         (variants::table(*source, IdScope { id: &id, name: &source.scenario.name }))

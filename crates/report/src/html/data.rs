@@ -4,7 +4,8 @@ use litelab_model::text::printable;
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
-use super::{command, figure::Source};
+use super::figure::Source;
+use crate::command;
 use crate::document::answer::level_words;
 
 /// The values of these scenarios. A value is in the base unit of its metric: nanoseconds, bytes, per second, a share.

@@ -20,7 +20,6 @@
 
 mod bars;
 mod beside;
-mod command;
 mod data;
 mod distribution;
 mod element;
@@ -181,7 +180,7 @@ fn contents(sections: &[Section], analysis: &Analysis) -> Markup {
 }
 
 fn footer(info: &RunInfo, live: bool) -> Markup {
-    let file = command::file(info);
+    let file = crate::command::file(info);
     html! {
         footer {
             p {

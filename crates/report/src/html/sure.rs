@@ -4,8 +4,9 @@ use litelab_record::RunInfo;
 use litelab_stats::Verdict;
 use maud::{Markup, html};
 
-use super::{command, line};
+use super::line;
 use crate::analysis::{Analysis, Noise};
+use crate::command;
 use crate::document::clean;
 use crate::number;
 

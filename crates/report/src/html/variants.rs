@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::command;
 use super::element::IdScope;
 use super::figure::Source;
 use crate::analysis::VariantAnalysis;
+use crate::command;
 use crate::document::answer::level_words;
 use crate::document::clean;
 use crate::number;

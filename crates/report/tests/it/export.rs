@@ -107,6 +107,10 @@ fn tables_are_put_between_their_comments_again_and_again() {
     let (claims, _) = splice::splice(&marked(&format!("{study}/claims")), &analysis, &info).unwrap();
     let groups = analysis.tally().len();
     assert_eq!((table(&claims).len(), groups), (analysis.claims.len() + 2 * groups, 3), "a table for each origin");
+    let (found, _) = splice::splice(&marked(&format!("{study}/finding: profiles")), &analysis, &info).unwrap();
+    assert!(found.contains(&analysis.findings[0][..20]), "{found}");
+    let (made_with, _) = splice::splice(&marked(&format!("{study}/run")), &analysis, &info).unwrap();
+    assert!(made_with.contains("SHA-256") && made_with.contains("**machine**"), "{made_with}");
 
     let both = marked("other-study/x") + &marked(&format!("{study}/{scenario}"));
     let (page, made) = splice::splice(&both, &analysis, &info).unwrap();
@@ -125,5 +129,7 @@ fn a_page_that_cannot_be_made_says_where_and_why() {
     assert!(scenario_error.contains("line 2") && scenario_error.contains(scenario.as_str()), "{scenario_error}");
     let column = error(&marked(&format!("{study}/{scenario}: p51")));
     assert!(column.contains("`p51`") && column.contains("p50"), "{column}");
+    let finding = error(&marked(&format!("{study}/finding: profile")));
+    assert!(finding.contains("`profile`") && finding.contains("profiles"), "{finding}");
     assert!(error("no marker").contains(study.as_str()));
 }

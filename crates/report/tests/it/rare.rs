@@ -32,7 +32,11 @@ fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize
     };
     let variants = (0..2).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
     let value = FindingValuePlan::Value { metric: metric(of), variant: 1 };
-    let findings = vec![FindingPlan { text: "It is {it}.".into(), values: [("it".to_owned(), value)].into() }];
+    let findings = vec![FindingPlan {
+        name: String::new(),
+        text: "It is {it}.".into(),
+        values: [("it".to_owned(), value)].into(),
+    }];
     let scenarios = vec![scenario("s", 8, &["profile"], 0, &[of])];
     let plan = Plan { scenarios, variants, claims: vec![claim], findings, ..empty() };
     let directory = tempfile::tempdir().unwrap();

@@ -328,7 +328,11 @@ fn a_faster_variant_that_keeps_less_is_said_to_and_is_not_green() {
 fn the_best_is_not_set_beside_its_own_name() {
     let among =
         FindingValuePlan::Best { metric: metric("throughput"), variants: vec![0, 1, 2], dimension: "profile".into() };
-    let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
+    let finding = FindingPlan {
+        name: String::new(),
+        text: "{best}".into(),
+        values: [("best".to_owned(), among)].into_iter().collect(),
+    };
     let mut plan = Plan { findings: vec![finding], ..flat(3, 8) };
     // Two variants of one profile, which differ in another dimension.
     let text = |text: &str| litelab_model::Scalar::Text(text.into());
@@ -342,7 +346,11 @@ fn the_best_is_not_set_beside_its_own_name() {
 fn the_best_is_told_apart_where_it_has_no_ratio() {
     let among =
         FindingValuePlan::Best { metric: metric("wal_peak"), variants: vec![0, 1], dimension: "profile".into() };
-    let finding = FindingPlan { text: "{best}".into(), values: [("best".to_owned(), among)].into_iter().collect() };
+    let finding = FindingPlan {
+        name: String::new(),
+        text: "{best}".into(),
+        values: [("best".to_owned(), among)].into_iter().collect(),
+    };
     let plan = Plan { findings: vec![finding], ..flat(2, 8) };
     let best = |peak: fn(u32, usize) -> u64| {
         let trial = |round, variant| Some(Numbers { wal_peak: peak(round, variant), ..Numbers::default() }.into());

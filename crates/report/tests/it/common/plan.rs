@@ -145,6 +145,7 @@ pub fn study() -> Plan {
             claim("batches", "Batches make it slower.", "p99", (5, Some(4)), (Some(1.0), None)),
         ],
         findings: vec![FindingPlan {
+            name: "profiles".into(),
             text: "The best profile is {best}; FULL takes {time}, that is {ratio}; a batch takes {few}.".into(),
             values: IndexMap::from([
                 (

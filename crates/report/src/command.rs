@@ -7,14 +7,19 @@ use crate::analysis::ScenarioAnalysis;
 use crate::document::clean;
 
 /// The command that runs one scenario again with the same seed, and so with the same values and order of trials.
-pub(super) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
+pub(crate) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
     format!("{} --only {} --rounds {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
 }
 
 /// Name of the run's file, quoted for a shell.
-pub(super) fn file(info: &RunInfo) -> String {
+pub(crate) fn file(info: &RunInfo) -> String {
     let name = info.path.file_name().map_or_else(|| "RUN".into(), |name| name.to_string_lossy().into_owned());
     quoted(&name)
+}
+
+/// The command that runs the whole study again with the same seed.
+pub(crate) fn whole(info: &RunInfo) -> String {
+    format!("{} --seed {}", run(info), info.plan.seed)
 }
 
 fn run(info: &RunInfo) -> String {
@@ -29,12 +34,12 @@ fn study(info: &RunInfo) -> String {
 }
 
 /// Whether the study is built into litelab; the text of any other study is in the run file.
-pub(super) fn is_built_in(info: &RunInfo) -> bool {
+pub(crate) fn is_built_in(info: &RunInfo) -> bool {
     Kind::Study.built_in().contains(&info.plan.study.as_str())
 }
 
 /// A text as one word of a shell, without control characters.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let word = &clean(word);
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
