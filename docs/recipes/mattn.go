@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	_ "github.com/mattn/go-sqlite3"
 )
@@ -28,7 +29,13 @@ func open(path string) (writer, reader *sql.DB, err error) {
 	writer.SetMaxOpenConns(1)
 	reader, err = sql.Open("sqlite3", "file:"+path+
 		"?_query_only=1&_timeout=5000&_journal=WAL&_sync=FULL&_fk=1")
-	return writer, reader, err
+	if err != nil {
+		return nil, nil, err
+	}
+	// More readers than processors wait for each other; the pool closes connections beyond two when they are idle.
+	reader.SetMaxOpenConns(runtime.GOMAXPROCS(0))
+	reader.SetMaxIdleConns(runtime.GOMAXPROCS(0))
+	return writer, reader, nil
 }
 
 func main() {
