@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use litelab_protocol::Histogram;
+use litelab_protocol::histogram::Histogram;
 use litelab_stats::{Better, Confidence, PairedRatio, Planner, Schedule, Tolerance, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
