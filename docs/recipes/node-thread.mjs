@@ -45,7 +45,7 @@ class DatabaseThread {
             this.#waiting.delete(id);
             error ? reject(error) : resolve(value);
         });
-        // Whoever waits is told; otherwise it would wait for ever.
+        // Callers that wait get the error; otherwise they would wait for ever.
         const end = (error) => {
             this.#ended ??= error;
             for (const { reject } of this.#waiting.values()) reject(this.#ended);
