@@ -137,7 +137,8 @@ fn foreign_keys_hold_whatever_sqlite_was_compiled_with() {
 fn a_process_that_writes_without_a_pause_does_not_keep_the_writer_out() {
     let scratch = Scratch::new();
     // As long as the other process waits: on a loaded machine a step of the wait takes many times as long.
-    let db = scratch.open_with(scratch.options().busy_timeout(Duration::from_secs(30)));
+    let patient = |c: &mut Connection| c.busy_timeout(Duration::from_secs(30));
+    let db = scratch.open_with(scratch.options().on_writer(patient));
     let (stop, commits) = (AtomicBool::new(false), AtomicU64::new(0));
     let path = scratch.path();
     thread::scope(|scope| {
