@@ -25,7 +25,8 @@ use crate::{files, output, style};
 
 A page marks its tables by two comments; columns are named by their titles (default: all):
   <!-- splice event-loop/pool: throughput, p99 -->
-  <!-- end of splice -->")]
+  <!-- end of splice -->
+Also `event-loop/claims`, `/finding: NAME, NAME` and `/run`, which is what the run was made with.")]
 pub struct Args {
     /// Run files: one, or two for a page with both side by side; or a recording of `watch`; default: the newest
     #[arg(value_name = "RUN", num_args = 0..=2)]
