@@ -225,3 +225,26 @@ func TestWhatHangsOnAServerIsUnfinished(t *testing.T) {
 		}
 	})
 }
+
+// The end of a role lies after its channel is closed: a pause that the channel cuts short must last until then, or
+// another transaction could begin without its pause.
+func TestAPauseThatIsCutShortEndsAfterTheEnd(t *testing.T) {
+	clock := Clock{time.Now()}
+	moment := &Moment{come: make(chan struct{})}
+	end := End{time: never, role: moment}
+	begins := make(chan bool)
+	go func() {
+		end.sleep(clock, never)
+		begins <- !end.isPast(clock.now())
+	}()
+	time.Sleep(time.Millisecond)
+	// As `comes` does, slowly.
+	moment.mutex.Lock()
+	close(moment.come)
+	time.Sleep(5 * time.Millisecond)
+	moment.at = clock.now()
+	moment.mutex.Unlock()
+	if <-begins {
+		t.Fatal("a transaction may begin after the pause")
+	}
+}
