@@ -313,17 +313,18 @@ impl RunFile {
         Ok(())
     }
 
-    /// Reads the time series of a trial.
+    /// Reads the time series of a trial: empty in a stored file, from which they were removed.
     ///
     /// # Errors
-    /// If it does not exist, or the file is damaged.
+    /// If the file is damaged.
     pub fn series(&self, trial: i64) -> Result<Series, RecordError> {
         self.progress.made();
-        let text: String = self
+        let text: Option<String> = self
             .connection
             .query_row("SELECT data FROM series WHERE trial = ?1", [trial], |row| row.get(0))
+            .optional()
             .map_err(self.fail("read the series of a trial from"))?;
-        self.parse("series", &text)
+        text.map_or_else(|| Ok(Series::default()), |text| self.parse("series", &text))
     }
 }
 

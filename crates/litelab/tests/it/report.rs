@@ -35,6 +35,12 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     let part = std::fs::read_to_string(dir.join("three.html")).unwrap();
     assert!(part.contains("--only memory") && !part.contains("--only processes"));
 
+    // A stored run without its series has a page, too.
+    std::fs::copy(dir.join("one.db"), dir.join("stored.db")).unwrap();
+    let removed = rusqlite::Connection::open(dir.join("stored.db")).unwrap().execute("DELETE FROM series", ()).unwrap();
+    assert!(removed > 0);
+    ends(&run(dir, &["report", "stored.db"]), 0);
+
     // Side by side, with a browser that is none.
     let mut browse = Command::new(env!("CARGO_BIN_EXE_litelab"));
     browse.args(["report", "one.db", "one.db", "-o", "pair.html", "--open"]).current_dir(dir);
