@@ -40,7 +40,9 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     let removed = rusqlite::Connection::open(dir.join("stored.db")).unwrap().execute("DELETE FROM series", ()).unwrap();
     assert!(removed > 0);
     ends(&run(dir, &["report", "stored.db"]), 0);
-    ["stored.db", "stored.html"].map(|name| std::fs::remove_file(dir.join(name)).unwrap());
+    for name in ["stored.db", "stored.html"] {
+        std::fs::remove_file(dir.join(name)).unwrap();
+    }
 
     // Side by side, with a browser that is none.
     let mut browse = Command::new(env!("CARGO_BIN_EXE_litelab"));
