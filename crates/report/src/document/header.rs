@@ -67,7 +67,7 @@ fn run(info: &RunInfo) -> String {
     format!("{} · {} {ended} · litelab {}", info.file_name(), info.created, info.litelab)
 }
 
-/// The command, and the first half of the hash of the study's text.
+/// The command, and the first 8 bytes of the hash of the study's text.
 fn study(info: &RunInfo) -> String {
     let hash: String = Sha256::digest(&info.study_toml).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("{} · SHA-256 {hash}…", crate::command::whole(info))

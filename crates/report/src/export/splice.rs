@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Columns are selected by their titles; default: all. `STUDY/claims` is the table of claims, `STUDY/crossovers` are
-//! those of crossovers, `STUDY/finding: NAME` are findings, and `STUDY/run` is what the run was made with. The text between the comments is replaced, and the second comment records the command that made
-//! the run.
+//! those of crossovers, `STUDY/finding: NAME` are findings, and `STUDY/run` is what the run was made with. The text
+//! between the comments is replaced, and the second comment records the command that made the run.
 
 use litelab_model::unknown;
 use litelab_record::RunInfo;
