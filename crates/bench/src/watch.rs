@@ -26,21 +26,21 @@ const TOLERANCE: f64 = 0.02;
 const READERS: usize = 8;
 /// Rows before the first slice.
 const ROWS: i64 = 100_000;
-/// Time after watch was stopped or continued in which nothing is measured: longer than its interval, so that the first
-/// look after a pause, and its readings of files that grew, are within it.
-const SETTLE: Duration = Duration::from_millis(150);
+/// Time after watch was stopped or continued in which nothing is measured. A look that fell due in a pause is taken at once
+/// when it is over, and so within this time; the next ones follow their interval.
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// Options of the comparison.
 #[derive(Parser)]
 pub struct Options {
-    /// Pairs.
-    #[arg(long, default_value_t = 60)]
+    /// Pairs; an interval takes 2000 at most.
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=2_000))]
     pairs: u32,
     /// Interval of the looks.
     #[arg(long, default_value = "100ms")]
     interval: String,
-    /// Measured time of a slice, in milliseconds.
-    #[arg(long, default_value_t = 1000)]
+    /// Measured time of a slice, in milliseconds. The noise of seconds is greater than that of their parts.
+    #[arg(long, default_value_t = 200)]
     slice: u64,
     /// Run this command of the shell in place of watch. With one that disturbs, the bench must show it.
     #[arg(long, value_name = "COMMAND")]

@@ -118,7 +118,7 @@ pub fn foresee(plan: &mut Plan, runners: &Runners, stop: Option<&AtomicBool>) ->
     examine(plan, runners, stop)?;
     for (variant, driver) in plan.variants.iter_mut().zip(drivers) {
         let runner = runners.driver(&driver)?.runner;
-        if !runner.is_built() && runner.missing().is_empty() {
+        if runner.needs_build() && runner.missing().is_empty() {
             unbuilt.insert(runner.manifest.name.clone());
             variant.skipped = None;
         }

@@ -21,6 +21,8 @@ pub const NOOP: &str = "noop";
 
 /// File that holds the hash of a runner's build inputs.
 const STAMP: &str = ".built";
+/// Extensions of the files that compilers read.
+const COMPILED: [&str; 5] = ["c", "go", "h", "rs", "toml"];
 /// Time limit of `describe` and `inspect`: an interpreter on a slow disk takes several seconds.
 const ANSWER: Duration = Duration::from_secs(60);
 
@@ -222,6 +224,28 @@ impl Runner {
             return true;
         }
         self.manifest.command.first().is_some_and(|first| !first.contains('/') || self.directory.join(first).exists())
+    }
+
+    /// Whether the runner is to be built before it runs: it is not built, or a source of it was edited since. Sources are
+    /// the files in `built_from`, or else those of a compiler in the runner's folder.
+    #[must_use]
+    pub fn needs_build(&self) -> bool {
+        if !self.is_built() {
+            return true;
+        }
+        if self.is_built_in() {
+            return false;
+        }
+        if !self.manifest.built_from.is_empty() {
+            let built = std::fs::read_to_string(self.directory.join(STAMP)).ok();
+            return built.is_some() && built != self.stamp();
+        }
+        let changed = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+        let Some(program) = self.manifest.command.first().filter(|first| first.contains('/')) else { return false };
+        let Some(built) = changed(&self.directory.join(program)) else { return false };
+        let mut files = Vec::new();
+        sources(&self.directory, &COMPILED.map(OsString::from).into(), &mut files);
+        files.iter().filter_map(|file| changed(file)).any(|edited| edited > built)
     }
 
     /// Tools that the build needs and PATH lacks.
@@ -477,6 +501,38 @@ mod tests {
         request.dsn = None;
         let error = runner.inspect(&request).unwrap_err().to_string();
         assert!(error.contains("`made-up`: inspect failed") && error.contains("unable to open"), "{error}");
+    }
+
+    #[test]
+    fn a_runner_is_built_again_after_an_edit_of_its_sources() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("runners/made-up");
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str, age: u64| {
+            std::fs::write(folder.join(name), text).unwrap();
+            let file = std::fs::File::options().append(true).open(folder.join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+        };
+        let manifest = "name = \"made-up\"\nlanguage = \"go\"\ndrivers = [\"one\"]\ncommand = [\"./program\"]\n";
+        write("runner.toml", manifest, 30);
+        write("main.go", "", 30);
+        let needs_build = || Runners::find(home.path()).unwrap().get("made-up").unwrap().needs_build();
+        assert!(needs_build(), "there is no program");
+        write("program", "", 20);
+        assert!(!needs_build());
+        write("notes.md", "", 10);
+        assert!(!needs_build(), "no compiler reads it");
+        write("main.go", "", 10);
+        assert!(needs_build());
+        // Scripts take effect at once; only what they are installed from is built.
+        write("runner.toml", &format!("{manifest}built_from = [\"lock\"]\n"), 10);
+        write("lock", "1", 10);
+        assert!(!needs_build(), "it was not built by litelab");
+        let runners = Runners::find(home.path()).unwrap();
+        write(".built", &runners.get("made-up").unwrap().stamp().unwrap(), 10);
+        assert!(!needs_build());
+        write("lock", "2", 10);
+        assert!(needs_build());
     }
 
     #[test]

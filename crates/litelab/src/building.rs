@@ -23,8 +23,8 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 /// Number of lines shown from the end of a failed build's log.
 const SHOWN: usize = 15;
 
-/// Builds the runners of a plan that are not built yet and whose tools are installed. The run skips the variants of a
-/// runner that cannot be built, and reports the reason.
+/// Builds the runners of a plan that are not built, or whose sources were edited since, and whose tools are installed.
+/// The run skips the variants of a runner that cannot be built, and reports the reason.
 ///
 /// # Errors
 /// If a variant names a driver that no runner has, or Ctrl-C ended a build.
@@ -35,14 +35,14 @@ pub fn for_plan(runners: &Runners, plan: &Plan) -> Result<()> {
         |variant: &&Variant| variant.skipped.is_none() && (cfg!(feature = "servers") || variant.server.is_none());
     for variant in plan.variants.iter().filter(can_run) {
         let runner = runners.driver(&variant.driver)?.runner;
-        if !runner.is_built() && runner.missing().is_empty() {
+        if runner.needs_build() && runner.missing().is_empty() {
             needed.insert(&runner.manifest.name, runner);
         }
     }
     if !needed.is_empty() {
         let names: Vec<_> = needed.keys().map(|name| format!("`{name}`")).collect();
         output::log(format_args!(
-            "this study needs runners that are not built yet: {}; each is built once",
+            "this study needs runners that are to be built: {}; each is built once, and again after an edit",
             names.join(", ")
         ));
         let needed: Vec<&Runner> = needed.into_values().collect();

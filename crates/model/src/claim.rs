@@ -85,6 +85,14 @@ pub struct Claim {
     pub at_least: Option<Quantity>,
     /// Upper bound: the claim holds if the ratio (or the value) is at most this.
     pub at_most: Option<Quantity>,
+    /// Whether the claim is judged with `--quick` too; default: `true`. `false` for a figure that depends on the full
+    /// scale: the time of a whole scan, a ratio to it.
+    #[serde(default = "judged_with_quick")]
+    pub quick: bool,
+}
+
+fn judged_with_quick() -> bool {
+    true
 }
 
 /// A sentence about the outcome. `{name}` in the sentence is replaced by a value.

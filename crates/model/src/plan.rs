@@ -40,7 +40,7 @@ pub struct Plan {
     pub variants: Vec<Variant>,
     /// Claims, resolved to variants.
     pub claims: Vec<ClaimPlan>,
-    /// Names of the claims whose variants `--quick` omits.
+    /// Names of the claims that `--quick` omits, because of their `quick` key or of their variants.
     #[serde(default)]
     pub left_out: Vec<String>,
     /// Findings, resolved to variants.

@@ -10,7 +10,7 @@ use crate::metric::Metric;
 use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use crate::quantity::{Quantity, Scalar};
 
-/// Claims whose scenarios are in the plan, and the names of the claims whose variants `--quick` omits.
+/// Claims whose scenarios are in the plan, and the names of the claims that `--quick` omits.
 pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPlan>, Vec<String>), ModelError> {
     let (mut out, mut left_out): (Vec<ClaimPlan>, Vec<String>) = Default::default();
     for (at, claim) in context.study.claims.iter().enumerate() {
@@ -20,6 +20,7 @@ pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPla
         }
         let in_plan = |name: &String| plan.scenarios.iter().any(|s| s.name == *name);
         match one(context, claim, plan).map_err(here)? {
+            Some(_) if context.options.quick && !claim.quick => left_out.push(claim.name.clone()),
             Some(plan) => out.push(plan),
             None if in_plan(&claim.scenario) && claim.against_scenario.iter().all(in_plan) => {
                 left_out.push(claim.name.clone());

@@ -109,7 +109,7 @@ fn mistakes_are_named_with_the_nearest_key() {
 }
 
 #[test]
-fn claims_about_variants_that_quick_leaves_out_are_named_and_not_examined() {
+fn claims_that_quick_leaves_out_are_named_and_not_examined() {
     let keys =
         "vary.profile = [\"wal-normal\", \"delete-full\"]\nquick.vary.profile = \"wal-normal\"\nvary.driver = [\"c\"]";
     let claim = |name: &str, profile: &str| {
@@ -118,14 +118,18 @@ fn claims_about_variants_that_quick_leaves_out_are_named_and_not_examined() {
     };
     let top = TOP.replace("profile = \"wal-full\"\n", "").replace("vary.driver = [\"rusqlite\", \"mattn\"]\n", "");
     let study = |claims: &str| format!("{top}{}{claims}", scenario("a", keys));
-    let both = study(&(claim("kept", "wal-normal") + &claim("lost", "delete-full")));
+    let of_the_full_scale = claim("large", "wal-normal") + "quick = false\n";
+    let all = study(&(claim("kept", "wal-normal") + &claim("lost", "delete-full") + &of_the_full_scale));
     let names = |plan: &Plan| plan.claims.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
     let quick = Options { quick: true, ..Options::default() };
 
-    let whole = plan(both.clone()).unwrap();
-    assert_eq!((names(&whole), whole.left_out), (vec!["kept".into(), "lost".to_owned()], vec![]));
-    let small = plan_with(both, &quick).unwrap();
-    assert_eq!((names(&small), small.left_out), (vec!["kept".to_owned()], vec!["lost".to_owned()]));
+    let whole = plan(all.clone()).unwrap();
+    assert_eq!((names(&whole), whole.left_out), (["kept", "lost", "large"].map(str::to_owned).to_vec(), vec![]));
+    let small = plan_with(all, &quick).unwrap();
+    assert_eq!(
+        (names(&small), small.left_out),
+        (vec!["kept".to_owned()], ["lost", "large"].map(str::to_owned).to_vec())
+    );
     // A variant that never existed is still an error.
     refused(plan_with(study(&claim("odd", "wal-full")), &quick), &["no variant has profile=wal-full"]);
 }

@@ -51,6 +51,11 @@ impl Database {
         }
     }
 
+    /// Path of the database file.
+    pub(super) fn path(&self) -> &Path {
+        &self.paths[0]
+    }
+
     /// Looks which files exist. True if database, log or wal-index is another file than before. `slow` also resolves
     /// symbolic links and asks for free space.
     pub(super) fn stat(&mut self, slow: bool) -> bool {

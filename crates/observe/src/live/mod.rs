@@ -9,14 +9,16 @@
 //! | `/proc/PID/fd` of all processes | processes without a lock, deleted and moved files | some ms of CPU time |
 //!
 //! A read of `/proc/locks` waits for an RCU grace period, and every operation on a lock of the whole system takes a
-//! slower path meanwhile (`locks_start` in `fs/locks.c` of Linux). It is therefore read by a thread of its own, at most
-//! ten times a second. The search through all processes follows a change of files, a lock without a known owner, or
-//! [`EVERY`].
+//! slower path meanwhile (`locks_start` in `fs/locks.c` of Linux). It is therefore read by a thread of its own, once a
+//! second; more often, up to `locks_every`, after somebody opened a database, and while there is a process whose
+//! descriptors may not be read or a lock without a known owner. The search through all processes follows an open, a change
+//! of files, a lock without a known owner, or [`EVERY`].
 
 mod database;
 pub(crate) mod entry;
 mod images;
 mod moment;
+mod opens;
 mod process;
 mod program;
 pub(crate) mod query;
@@ -31,6 +33,7 @@ use database::Database;
 use entry::LockEntry;
 use images::Examiner;
 pub use moment::{Hold, Look, Moment, Opener, Seen};
+use opens::Opens;
 use process::{Known, Process};
 pub use program::Program;
 use table::Table;
@@ -53,6 +56,7 @@ pub struct Observer {
     processes: Vec<Process>,
     examiner: Examiner,
     table: Table,
+    opens: Opens,
     searched: Option<(Instant, Duration)>,
     search_again: bool,
     complete: bool,
@@ -61,7 +65,7 @@ pub struct Observer {
 
 impl Observer {
     /// Creates an observer of the databases at these paths, which need not exist yet. `locks_every` is the least time
-    /// between two reads of `/proc/locks`.
+    /// between two reads of `/proc/locks`, which are rarer where nothing requires them.
     #[must_use]
     pub fn new(databases: Vec<PathBuf>, locks_every: Duration) -> Self {
         Self {
@@ -69,6 +73,7 @@ impl Observer {
             processes: Vec::new(),
             examiner: Examiner::new(),
             table: Table::new(locks_every),
+            opens: Opens::default(),
             searched: None,
             search_again: true,
             complete: true,
@@ -85,10 +90,12 @@ impl Observer {
             changed |= database.stat(slow);
         }
         let known = self.known();
+        let opened = self.opens.any();
         if changed {
             self.refresh(&known);
-            self.search_again = true;
+            self.opens.follow(self.databases.iter().map(Database::path));
         }
+        self.search_again |= changed || opened;
         self.search(begin, &known);
         let entries = self.table.entries();
         for entry in entries.iter().filter(|entry| !entry.waits) {
@@ -107,6 +114,11 @@ impl Observer {
         let mut moments = Vec::new();
         for number in 0..self.databases.len() {
             moments.push(self.moment(number, &entries, &known));
+        }
+        // Those of this look.
+        self.opens.any();
+        if opened || self.search_again || self.processes.iter().any(|process| !process.readable) {
+            self.table.require();
         }
         if slow {
             self.slow = Some(begin);

@@ -1,45 +1,58 @@
 //! `/proc/locks`, read by a thread of its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::entry::LockEntry;
 use crate::proc_file;
 
-/// Number of locks from which the table is read once a second only: the read stops all operations on locks meanwhile.
+/// Number of locks from which the table is read once a second at most: the read stops all operations on locks meanwhile.
 const MANY: usize = 2000;
+/// Time between two reads that nothing requires.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// The newest content of `/proc/locks`.
 #[derive(Debug)]
 pub(super) struct Table {
     newest: Arc<Mutex<Option<Arc<[LockEntry]>>>>,
+    required: Arc<AtomicBool>,
     /// Ends the thread when it is dropped.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Table {
-    /// Reads the table once, and then every `pause` in a thread.
+    /// Reads the table once, and then in a thread: `pause` after the last read where one is required, else once a second.
     pub(super) fn new(pause: Duration) -> Self {
         let newest = Arc::new(Mutex::new(read()));
-        let shared = Arc::clone(&newest);
+        let required = Arc::new(AtomicBool::new(false));
+        let (shared, asked) = (Arc::clone(&newest), Arc::clone(&required));
         let (end, ended) = channel();
         // Without a thread, as at a limit of processes, the table stays as it is, and F_GETLK finds the owners.
         let thread = std::thread::Builder::new().name("litelab-locks".to_owned()).spawn(move || {
+            let mut last = Instant::now();
             loop {
-                let many = lock(&shared).as_ref().is_some_and(|entries| entries.len() > MANY);
-                match ended.recv_timeout(if many { SLOW.max(pause) } else { pause }) {
+                match ended.recv_timeout(pause) {
                     Err(RecvTimeoutError::Timeout) => {}
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
                 }
-                let table = read();
-                *lock(&shared) = table;
+                let many = lock(&shared).as_ref().is_some_and(|entries| entries.len() > MANY);
+                if last.elapsed() >= SLOW || !many && asked.swap(false, Ordering::Relaxed) {
+                    last = Instant::now();
+                    let table = read();
+                    *lock(&shared) = table;
+                }
             }
         });
-        Self { newest, end: Some(end), thread: thread.ok() }
+        Self { newest, required, end: Some(end), thread: thread.ok() }
+    }
+
+    /// Requires a read as soon as the pause after the last one is over.
+    pub(super) fn require(&self) {
+        self.required.store(true, Ordering::Relaxed);
     }
 
     /// The newest entries.
