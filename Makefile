@@ -2,6 +2,8 @@
 # Both install what they need on a machine that has the language toolchains.
 
 LITELAB := target/release/litelab
+# Scripts run in other folders, too. A variable that came from the environment would be exported with this path.
+unexport LITELAB
 # Rust runners that link another SQLite than the engine, each with its own lock file.
 OWN_LOCK := duroxide sqlx tokio
 # Cargo runners that `cargo programs` does not build: those in OWN_LOCK, one whose dependencies need other features, and one

@@ -237,8 +237,7 @@ impl Runner {
             return false;
         }
         if !self.manifest.built_from.is_empty() {
-            let built = std::fs::read_to_string(self.directory.join(STAMP)).ok();
-            return built.is_some() && built != self.stamp();
+            return self.stamp_of_build().is_some_and(|built| Some(built) != self.stamp());
         }
         let changed = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
         let Some(program) = self.manifest.command.first().filter(|first| first.contains('/')) else { return false };
@@ -257,8 +256,12 @@ impl Runner {
     /// Whether the runner has been built from the current content of `built_from`.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        let built = std::fs::read_to_string(self.directory.join(STAMP)).ok();
-        self.is_built() && built.is_some() && built == self.stamp()
+        self.is_built() && self.stamp_of_build().is_some_and(|built| Some(built) == self.stamp())
+    }
+
+    /// The stamp that the last build left.
+    fn stamp_of_build(&self) -> Option<String> {
+        std::fs::read_to_string(self.directory.join(STAMP)).ok()
     }
 
     /// Hash of the files in `built_from`; `None` if there are none, or one cannot be read.
