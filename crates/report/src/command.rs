@@ -1,10 +1,10 @@
 //! Commands that repeat parts of a run.
 
 use litelab_model::library::Kind;
+use litelab_model::text::clean;
 use litelab_record::RunInfo;
 
 use crate::analysis::ScenarioAnalysis;
-use crate::document::clean;
 
 /// The command that runs one scenario again with the same seed, and so with the same values and order of trials.
 pub(crate) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {

@@ -55,9 +55,21 @@ impl fmt::Debug for Database {
     }
 }
 
+impl Options {
+    /// Opens the database in WAL mode and starts the writer and checkpoint threads. If the same file is open in this
+    /// process already, this returns another handle of that database, and these options have no effect.
+    ///
+    /// # Errors
+    /// If the database cannot be opened, or cannot use a write-ahead log (in-memory databases, some network file
+    /// systems).
+    pub fn open(self) -> Result<Database> {
+        Database::open(self)
+    }
+}
+
 impl Database {
     /// Opens the database, or returns the one of this process that has the same file.
-    pub(crate) fn open(options: Options) -> Result<Self> {
+    fn open(options: Options) -> Result<Self> {
         let mut opened = lock(&OPENED);
         opened.retain(|(_, last)| last.strong_count() > 0);
         // A file that does not exist yet is not open.

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::database::Database;
 use crate::error::Result;
 use crate::temporary::Temporary;
 
@@ -171,7 +170,8 @@ impl Options {
         self
     }
 
-    /// Longest time from a call to the begin of its closure; see [`Database::with_timeout`]. Default: no limit.
+    /// Longest time from a call to the begin of its closure; see
+    /// [`Database::with_timeout`](crate::Database::with_timeout). Default: no limit.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -228,7 +228,7 @@ impl Options {
     }
 
     /// Runs `set` first on each new connection that can write, for PRAGMAs, functions, collations and attached
-    /// databases: the writer, the one for checkpoints and those of [`Database::exclusive`].
+    /// databases: the writer, the one for checkpoints and those of [`Database::exclusive`](crate::Database::exclusive).
     ///
     /// This crate sets the authorizer and the commit, rollback and WAL hooks of the writer after it. The update hook is
     /// free.
@@ -243,15 +243,5 @@ impl Options {
     pub fn on_reader(mut self, set: impl Fn(&mut Connection) -> rusqlite::Result<()> + Send + Sync + 'static) -> Self {
         self.on_reader = Arc::new(set);
         self
-    }
-
-    /// Opens the database in WAL mode and starts the writer and checkpoint threads. If the same file is open in this
-    /// process already, this returns another handle of that database, and these options have no effect.
-    ///
-    /// # Errors
-    /// If the database cannot be opened, or cannot use a write-ahead log (in-memory databases, some network file
-    /// systems).
-    pub fn open(self) -> Result<Database> {
-        Database::open(self)
     }
 }

@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, Wrap};
 
 use super::plain::{age, note, seconds, time};
-use super::screen::{Point, State};
+use super::state::{Point, State};
 
 /// Width of names in the lines of rates.
 const NAME: u16 = 14;

@@ -8,7 +8,7 @@ use litelab_record::recording::{
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::super::screen::State;
+use super::super::state::State;
 use super::draw;
 
 fn process(pid: u32, command: &str, cpu: f64) -> ProcessView {

@@ -8,6 +8,7 @@ mod replay;
 mod screen;
 mod serve;
 mod session;
+mod state;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};

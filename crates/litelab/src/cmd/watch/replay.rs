@@ -9,7 +9,8 @@ use anyhow::Result;
 use litelab_record::recording::{Event, Phase, Recording};
 
 use super::plain;
-use super::screen::{Asked, State, Terminal};
+use super::screen::Terminal;
+use super::state::{Asked, State};
 use crate::exit::{BadInput, Exit};
 use crate::{interrupt, output};
 
