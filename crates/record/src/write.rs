@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -315,16 +316,28 @@ pub(crate) fn publish(content: &[u8], path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Longest wait for the lock of a litelab that was killed. A child that it was starting holds the lock until it has
+/// executed its own program.
+const HELD: Duration = Duration::from_secs(1);
+/// Time between two tries to take it.
+const AGAIN: Duration = Duration::from_millis(20);
+
 /// Takes the lock of a run file, a separate file next to it; all names of a run file lead to the same lock.
 pub(crate) fn lock(path: &Path) -> Result<Lock, RecordError> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    match Lock::take(&sidecar(&whole, "-lock")) {
-        Ok(Some(lock)) => Ok(lock),
-        Ok(None) => Err(RecordError::BadInput(format!(
-            "{}: another litelab is running this run: wait until it has ended, or end it",
-            path.display()
-        ))),
-        Err(e) => Err(RecordError::run_file("make the lock of this run file", path, &e)),
+    let begun = Instant::now();
+    loop {
+        match Lock::take(&sidecar(&whole, "-lock")) {
+            Ok(Some(lock)) => return Ok(lock),
+            Ok(None) if begun.elapsed() < HELD => std::thread::sleep(AGAIN),
+            Ok(None) => {
+                return Err(RecordError::BadInput(format!(
+                    "{}: another litelab is running this run: wait until it has ended, or end it",
+                    path.display()
+                )));
+            }
+            Err(e) => return Err(RecordError::run_file("make the lock of this run file", path, &e)),
+        }
     }
 }
 
@@ -360,6 +373,20 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         drop(Recorder::create(&path, &plan, &text.toml, &environment).unwrap());
         assert!(std::fs::metadata(&path).unwrap().len() > 0);
+    }
+
+    #[test]
+    fn a_lock_that_is_held_for_a_moment_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.db");
+        let held = lock(&path).unwrap();
+        assert!(lock(&path).unwrap_err().is_bad_input(), "held throughout");
+        let moment = std::thread::spawn(move || {
+            std::thread::sleep(AGAIN);
+            drop(held);
+        });
+        drop(lock(&path).unwrap());
+        moment.join().unwrap();
     }
 
     /// Needs root; otherwise prints a message and passes.
