@@ -105,10 +105,22 @@ fn lines(rows: impl Iterator<Item = Vec<String>>) -> String {
     })
 }
 
-/// The text in one line, with the characters escaped that are special in Markdown or HTML.
+/// The text in one line, with the characters escaped that are special in Markdown or HTML. Text between backticks is
+/// code, as on the page; a table would end at a `|` even there.
 fn escape(text: &str) -> String {
+    let text = clean(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut codes = parts.iter().skip(1).step_by(2);
+    if parts.len().is_multiple_of(2) || codes.any(|code| code.trim().is_empty() || code.contains(['|', '\\'])) {
+        return plain(&text);
+    }
+    let part = |(at, part): (usize, &&str)| if at % 2 == 1 { format!("`{part}`") } else { plain(part) };
+    parts.iter().enumerate().map(part).collect()
+}
+
+fn plain(text: &str) -> String {
     let mut out = String::new();
-    for c in clean(text).chars() {
+    for c in text.chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
@@ -125,6 +137,13 @@ mod tests {
 
     #[test]
     fn a_cell_cannot_break_its_table() {
-        assert_eq!(escape("a|b\n<script> *x* `y` \u{1b}[31m"), r"a\|b &lt;script> \*x\* \`y\` [31m");
+        assert_eq!(escape("a|b\n<script> *x* `y \u{1b}[31m"), r"a\|b &lt;script> \*x\* \`y [31m");
+        assert_eq!(escape("`a|b` ``"), r"\`a\|b\` \`\`");
+        assert_eq!(escape(r"`a\`"), r"\`a\\\`");
+    }
+
+    #[test]
+    fn text_between_backticks_is_code() {
+        assert_eq!(escape("*x* by `a < b & *c*` and `d`"), r"\*x\* by `a < b & *c*` and `d`");
     }
 }
