@@ -1,12 +1,13 @@
 //! Compares a saturated writer and eight readers with `litelab watch` beside them and without it.
 //!
-//! The work never ends between the two sides: watch is stopped and continued in turn (SIGSTOP, SIGCONT), and two
-//! adjacent slices of time, in random order, are a pair. So both sides share their process, their file and the state of
-//! the machine, which differ more from trial to trial than watch could change.
+//! Both sides are slices of one run: watch is stopped and continued in turn (SIGSTOP, SIGCONT), and two adjacent slices
+//! of time, in random order, are a pair. So they share their process, their file and the state of the machine, which
+//! differ more from trial to trial than watch could change. Each slice begins with an empty log, and none has a
+//! checkpoint: whether eight readers let one through is chance, and changes the rate of commits by a third.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -26,9 +27,11 @@ const TOLERANCE: f64 = 0.02;
 const READERS: usize = 8;
 /// Rows before the first slice.
 const ROWS: i64 = 100_000;
-/// Time after watch was stopped or continued in which nothing is measured. A look that fell due in a pause is taken at once
-/// when it is over, and so within this time; the next ones follow their interval.
+/// Time after watch was stopped or continued in which the work goes on and nothing is measured. A look that fell due in a
+/// pause is taken at once when it is over, and so within this time; the next ones follow their interval.
 const SETTLE: Duration = Duration::from_millis(50);
+/// Time within which all workers must have noticed a pause, or its end; a transaction takes less than a millisecond.
+const PAUSED: Duration = Duration::from_secs(30);
 
 /// Options of the comparison.
 #[derive(Parser)]
@@ -47,10 +50,31 @@ pub struct Options {
     instead: Option<String>,
 }
 
-/// Value of the current slice while nothing is measured.
+/// Value of the current slice while the workers pause.
 const PAUSE: u32 = u32::MAX;
+/// Value while they work and nothing is measured.
+const UNMEASURED: u32 = u32::MAX - 1;
 /// Value after the last slice.
-const END: u32 = u32::MAX - 1;
+const END: u32 = u32::MAX - 2;
+
+/// What the workers share with the bench.
+struct Shared {
+    slice: AtomicU32,
+    /// Number of workers that are in a pause.
+    paused: AtomicUsize,
+}
+
+impl Shared {
+    /// Waits until this number of workers are in a pause.
+    fn wait(&self, paused: usize) -> Result<()> {
+        let begun = Instant::now();
+        while self.paused.load(Ordering::Relaxed) != paused {
+            ensure!(begun.elapsed() < PAUSED, "a worker has ended, or hangs");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -72,19 +96,19 @@ pub fn run(options: &Options) -> Result<bool> {
     std::fs::create_dir_all(&folder)?;
     let database = folder.join("busy.db");
     fill(&database)?;
-    let slice = AtomicU32::new(PAUSE);
+    let shared = Shared { slice: AtomicU32::new(UNMEASURED), paused: AtomicUsize::new(0) };
     let (sender, receiver) = mpsc::channel();
     let slices = std::thread::scope(|scope| -> Result<_> {
         let workers: Vec<_> = (0..=READERS)
             .map(|at| {
-                let (sender, slice, database) = (sender.clone(), &slice, &database);
+                let (sender, shared, database) = (sender.clone(), &shared, &database);
                 let kind = if at == 0 { Kind::Commit } else { Kind::Read };
-                scope.spawn(move || work(database, kind, slice, &sender))
+                scope.spawn(move || work(database, kind, shared, &sender))
             })
             .collect();
         drop(sender);
-        let slices = alternate(options, &database, &slice);
-        slice.store(END, Ordering::Relaxed);
+        let slices = alternate(options, &database, &shared);
+        shared.slice.store(END, Ordering::Relaxed);
         for worker in workers {
             worker.join().ok().context("a worker panicked")??;
         }
@@ -139,7 +163,7 @@ fn print(options: &Options, pairs: &[[[f64; 4]; 2]]) -> Result<bool> {
 fn open(database: &Path) -> Result<Connection> {
     let conn = Connection::open(database)?;
     conn.busy_timeout(Duration::from_secs(5))?;
-    conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")?;
+    conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0")?;
     Ok(conn)
 }
 
@@ -153,23 +177,31 @@ fn fill(database: &Path) -> Result<()> {
 }
 
 /// Repeats one transaction until the end, and sends the times of each slice when it is over.
-fn work(database: &Path, kind: Kind, slice: &AtomicU32, sender: &mpsc::Sender<Part>) -> Result<()> {
+fn work(database: &Path, kind: Kind, shared: &Shared, sender: &mpsc::Sender<Part>) -> Result<()> {
     let conn = open(database)?;
     let mut statement = conn.prepare(match kind {
         Kind::Commit => "INSERT INTO kv(k, v) VALUES (?1, 'value of this row, of some length')",
         Kind::Read => "SELECT k FROM kv WHERE id = ?1",
     })?;
-    let (mut current, mut times, mut value) = (PAUSE, Histogram::new(), 0_i64);
+    let (mut current, mut times, mut value) = (UNMEASURED, Histogram::new(), 0_i64);
     loop {
-        let now = slice.load(Ordering::Relaxed);
+        let now = shared.slice.load(Ordering::Relaxed);
         if now != current {
-            if current != PAUSE {
+            if current < END {
                 sender.send(Part { slice: current, kind, times: std::mem::take(&mut times) })?;
             }
-            if now == END {
-                return Ok(());
-            }
             current = now;
+        }
+        if current == END {
+            return Ok(());
+        }
+        if current == PAUSE {
+            shared.paused.fetch_add(1, Ordering::Relaxed);
+            while shared.slice.load(Ordering::Relaxed) == PAUSE {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            shared.paused.fetch_sub(1, Ordering::Relaxed);
+            continue;
         }
         value = (value + 7919) % ROWS;
         let begun = Instant::now();
@@ -177,14 +209,15 @@ fn work(database: &Path, kind: Kind, slice: &AtomicU32, sender: &mpsc::Sender<Pa
             Kind::Commit => _ = statement.execute([value])?,
             Kind::Read => _ = statement.query_row([value + 1], |row| row.get::<_, i64>(0))?,
         }
-        if current != PAUSE {
+        if current < END {
             times.record(begun.elapsed().as_nanos() as u64);
         }
     }
 }
 
 /// Stops and continues watch; returns the side (0 without, 1 with) and the seconds of each slice.
-fn alternate(options: &Options, database: &Path, slice: &AtomicU32) -> Result<Vec<(usize, f64)>> {
+fn alternate(options: &Options, database: &Path, shared: &Shared) -> Result<Vec<(usize, f64)>> {
+    let conn = open(database)?;
     let mut watch = Watch::start(options, database)?;
     // Its first look, at which it examines the processes.
     std::thread::sleep(Duration::from_secs(2));
@@ -192,16 +225,29 @@ fn alternate(options: &Options, database: &Path, slice: &AtomicU32) -> Result<Ve
     let mut slices = Vec::new();
     for pair in 0..options.pairs {
         for side in order.order(pair) {
+            empty(&conn, shared)?;
             watch.signal(if side == 1 { Signal::SIGCONT } else { Signal::SIGSTOP })?;
+            shared.slice.store(UNMEASURED, Ordering::Relaxed);
             std::thread::sleep(SETTLE);
             let begun = Instant::now();
-            slice.store(slices.len() as u32, Ordering::Relaxed);
+            shared.slice.store(slices.len() as u32, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(options.slice));
-            slice.store(PAUSE, Ordering::Relaxed);
+            shared.slice.store(PAUSE, Ordering::Relaxed);
             slices.push((side, begun.elapsed().as_secs_f64()));
         }
     }
     Ok(slices)
+}
+
+/// Empties the log while all workers pause, and leaves them in the pause.
+fn empty(conn: &Connection, shared: &Shared) -> Result<()> {
+    // One that left the last pause late would miss the next.
+    shared.wait(0)?;
+    shared.slice.store(PAUSE, Ordering::Relaxed);
+    shared.wait(READERS + 1)?;
+    let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    ensure!(busy == 0, "the log could not be emptied");
+    Ok(())
 }
 
 /// A running `litelab watch`, or the command in its place.
