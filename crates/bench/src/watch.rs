@@ -232,7 +232,7 @@ fn alternate(options: &Options, database: &Path, shared: &Shared) -> Result<Vec<
             let begun = Instant::now();
             shared.slice.store(slices.len() as u32, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(options.slice));
-            shared.slice.store(PAUSE, Ordering::Relaxed);
+            shared.slice.store(UNMEASURED, Ordering::Relaxed);
             slices.push((side, begun.elapsed().as_secs_f64()));
         }
     }
