@@ -2,8 +2,8 @@
 //!
 //! Both sides are slices of one run: watch is stopped and continued in turn (SIGSTOP, SIGCONT), and two adjacent slices
 //! of time, in random order, are a pair. So they share their process, their file and the state of the machine, which
-//! differ more from trial to trial than watch could change. Each slice begins with an empty log, and none has a
-//! checkpoint: whether eight readers let one through is chance, and changes the rate of commits by a third.
+//! differ more from trial to trial than watch could change. Each slice begins with an empty log and has no checkpoint: with
+//! checkpoints, which eight readers let through or not, the ratio of two slices varied by 36 %, without them by 22 %.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

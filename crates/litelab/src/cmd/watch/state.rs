@@ -86,7 +86,7 @@ impl State {
         Self { color: crate::style::color(), ..Self::default() }
     }
 
-    /// Takes over a look. `last` is its distance from the one before.
+    /// Takes over a look and its events.
     pub fn take(&mut self, view: Arc<View>, events: Vec<Event>) {
         for event in events {
             self.note(event);
