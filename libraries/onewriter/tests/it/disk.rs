@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use crate::common::{Scratch, add, boxed, notes, together};
+use crate::common::{Scratch, add, boxed, notes, patient, together};
 use crate::vfs;
 use onewriter::{Error, Options};
 use rusqlite::ffi;
@@ -15,7 +15,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 fn options(scratch: &Scratch) -> Options {
     vfs::register(|| if FAILS.load(Relaxed) { Err(ffi::SQLITE_IOERR_FSYNC) } else { Ok(()) });
-    Options::new(format!("file:{}?vfs={}", scratch.path().display(), vfs::NAME))
+    patient(Options::new(format!("file:{}?vfs={}", scratch.path().display(), vfs::NAME)))
 }
 
 /// The texts in a copy of the file and its log: what a new process finds after a crash.

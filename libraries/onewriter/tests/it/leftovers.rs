@@ -60,7 +60,7 @@ fn a_statement_left_running_disturbs_no_neighbour() {
     for kind in 0..4 {
         for is_repeatable in [false, true] {
             let scratch = Scratch::new();
-            let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+            let db = scratch.open();
             let leaves = leave("left").swap_remove(kind);
             let drops = boxed(|c: &mut Tx<'_>| {
                 assert!(!c.is_busy(), "a statement of a neighbour runs");
@@ -185,7 +185,7 @@ fn a_statement_that_outlives_its_closure_writes_nothing_on_its_own() {
 #[test]
 fn a_statement_left_running_after_a_rollback_commits_nothing() {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let db = scratch.open();
     let goes_on = boxed(|c: &mut Tx<'_>| {
         c.execute("INSERT OR ROLLBACK INTO note(text) VALUES ('0')", []).expect_err("SQLite rolls back");
         // In a transaction of its own, which would be committed when the statement ends.

@@ -21,7 +21,7 @@ fn within<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
 /// Runs the closures in one commit and checks each answer against the file: closure `i` adds the note `i`.
 fn true_answers(closures: Vec<Closure<i64>>) -> Vec<Result<i64, Error>> {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let db = scratch.open();
     let answers = together(&db, closures);
     db.write_with(add("after")).expect("the database goes on");
     let there = notes(&scratch.path());
@@ -166,7 +166,7 @@ fn what_an_unguarded_closure_leaves_is_seen() {
     let temp = "CREATE TEMP TABLE half(x)";
     for half in ["PRAGMA user_version = 7", "PRAGMA application_id = 7", "SAVEPOINT a", temp] {
         let scratch = Scratch::new();
-        let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+        let db = scratch.open();
         let fails = boxed(move |c: &mut Tx<'_>| {
             c.execute_batch(half)?;
             Ok(c.execute("INSERT INTO note(text) VALUES ('one')", [])? as i64)
@@ -185,7 +185,7 @@ fn what_an_unguarded_closure_leaves_is_seen() {
 #[test]
 fn an_unguarded_closure_that_fails_early_takes_no_schema_with_it() {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let db = scratch.open();
     let unguarded = |sql: &'static str| (true, boxed(move |c: &mut Tx<'_>| Ok(c.execute_batch(sql).map(|()| 1)?)));
     let fails = || (true, boxed(|_: &mut Tx<'_>| Err(rusqlite::Error::QueryReturnedNoRows.into())));
     let closures = vec![

@@ -20,8 +20,7 @@ fn what_is_answered_is_committed() {
 #[test]
 fn one_commit_is_shared_and_in_order() {
     let scratch = Scratch::new();
-    // Long enough for a busy machine.
-    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let db = scratch.open();
     let before = db.counters();
     let texts: Vec<String> = (0..20).map(|i| i.to_string()).collect();
     let all = together(&db, texts.iter().map(|text| boxed(add(text))).collect());
@@ -35,8 +34,7 @@ fn one_commit_is_shared_and_in_order() {
 #[test]
 fn each_of_many_threads_that_sleep_is_told_its_own_answer() {
     let scratch = Scratch::new();
-    // Long enough for a busy machine.
-    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let db = scratch.open();
     // A slow write: from here on callers sleep instead of polling for an answer.
     db.write_with(|_| {
         thread::sleep(Duration::from_millis(5));
@@ -200,7 +198,7 @@ fn a_repeatable_write_that_fails_half_way_takes_nobody_with_it() {
     for (at, _) in halves().iter().enumerate() {
         for before in [[true, true], [false, true], [false, false], [true, false]] {
             let scratch = Scratch::new();
-            let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+            let db = scratch.open();
             let table = "CREATE TABLE part(note INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)";
             db.write(|tx| tx.execute_batch(table)).expect("made");
             let half = halves().swap_remove(at);
@@ -231,7 +229,7 @@ fn a_repeatable_write_that_fails_half_way_takes_nobody_with_it() {
 #[test]
 fn after_a_failure_repeatable_writes_are_careful_for_a_while() {
     let scratch = Scratch::new();
-    let db = scratch.open_with(scratch.options().max_batch(256, Duration::from_secs(60)));
+    let db = scratch.open();
     let fails = || boxed(|c| add("one")(c));
     let all = vec![(true, boxed(add("one"))), (true, fails()), (true, fails()), (true, fails()), (true, fails())];
     let answers = mixed(&db, all);

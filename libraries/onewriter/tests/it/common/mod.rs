@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use onewriter::{Database, Error, Options, Tx};
 use rusqlite::Connection;
@@ -23,8 +24,9 @@ impl Scratch {
         self.folder.path().join("test.db")
     }
 
+    /// Those of a database here, with time for each commit.
     pub fn options(&self) -> Options {
-        Options::new(self.path())
+        patient(Options::new(self.path()))
     }
 
     /// Opens the database with an empty table `note(id INTEGER PRIMARY KEY, text TEXT UNIQUE)`.
@@ -40,6 +42,11 @@ impl Scratch {
         made.expect("the table");
         db
     }
+}
+
+/// Gives a commit the time for all writes that wait, on the busiest machine.
+pub fn patient(options: Options) -> Options {
+    options.max_batch(256, Duration::from_secs(60))
 }
 
 /// The rows of `note`, read through a new connection.
