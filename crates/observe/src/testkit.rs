@@ -1,11 +1,15 @@
 //! A real SQLite in another process: this test binary, started with only [`sqlite_child`] to run. Tests of an observer
 //! must not open connections themselves, see the contract of the crate.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 use proptest::sample::Index;
+
+use crate::sidecar;
 
 /// Number of cases of a test with hostile input: 256, or the value of LITELAB_FUZZ_CASES.
 pub(crate) fn cases() -> proptest::prelude::ProptestConfig {
@@ -88,6 +92,11 @@ impl Sqlite {
         self.exec_second("SELECT count(*) FROM t");
     }
 
+    /// Locks a byte of the wal-index for an open file description of the child, which it keeps.
+    pub(crate) fn lock_description(&mut self, byte: i64) {
+        self.ask('3', &byte.to_string());
+    }
+
     /// Closes both connections, which removes the log and the wal-index, and waits for the child's end.
     pub(crate) fn close(&mut self) {
         drop(self.child.stdin.take());
@@ -124,9 +133,15 @@ fn sqlite_child() {
         return;
     };
     let connections = [(); 2].map(|()| rusqlite::Connection::open(&path).unwrap());
+    let mut described = Vec::new();
     for line in std::io::stdin().lines() {
         let line = line.unwrap();
         let (connection, sql) = line.split_at(1);
+        if connection == "3" {
+            described.push(lock_description(Path::new(&path), sql.parse().unwrap()));
+            writeln!(std::io::stderr(), "ok").unwrap();
+            continue;
+        }
         let connection = &connections[usize::from(connection == "2")];
         let reply = first_row(connection, sql).map_or_else(
             |error| format!("error {error}"),
@@ -135,6 +150,16 @@ fn sqlite_child() {
         // Standard error, because libtest writes to standard output.
         writeln!(std::io::stderr(), "{reply}").unwrap();
     }
+}
+
+/// Opens the wal-index and locks a byte of it exclusively for that open file description.
+pub(crate) fn lock_description(database: &Path, byte: i64) -> File {
+    let shm = File::options().read(true).write(true).open(sidecar(database, "-shm")).unwrap();
+    // SAFETY: the structure is valid as zeros, and the descriptor is open.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    (lock.l_type, lock.l_start, lock.l_len) = (libc::F_WRLCK as _, byte, 1);
+    assert_eq!(unsafe { libc::fcntl(shm.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }, 0);
+    shm
 }
 
 /// The integers of the first row, if any; a text is replaced by its length, for PRAGMAs that return a word.

@@ -228,9 +228,13 @@ impl Reading {
         new
     }
 
-    /// Reads the wal-index again. The second value tells whether a lock has an owner whose descriptors are not known
-    /// yet.
-    pub(super) fn end(self) -> (Moment, bool) {
+    /// Whether a lock belongs to an open file description of a process that is not known yet.
+    pub(super) fn lacks_owner(&self) -> bool {
+        self.moment.holds.iter().any(|hold| hold.pid.is_none() && hold.of_description)
+    }
+
+    /// Reads the wal-index again.
+    pub(super) fn end(self) -> Moment {
         let mut moment = self.moment;
         let before = moment.index;
         if let Some(after) = self.shm.as_ref().and_then(|file| WalIndex::of(file, &mut moment.torn)) {
@@ -238,8 +242,7 @@ impl Reading {
         }
         moment.steady = before == moment.index;
         moment.holds.sort_unstable();
-        let without_owner = moment.holds.iter().any(|hold| hold.pid.is_none() && hold.of_description);
-        (moment, without_owner)
+        moment
     }
 }
 

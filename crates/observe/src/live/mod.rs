@@ -3,7 +3,7 @@
 //! | source | gives | cost |
 //! |---|---|---|
 //! | stat(2), the first bytes of each file | sizes, wal-index, headers | 20 µs for each look and database |
-//! | `/proc/PID/fdinfo/FD` of known descriptors | the locks of a process, also those of open file descriptions | 5 µs for each descriptor |
+//! | `/proc/PID/fdinfo/FD` | locks of a known process | 5 µs for each descriptor: one of each file, once a second all |
 //! | `fcntl(F_GETLK)` | one owner of each lock, also an invisible one | 1 µs for each lock |
 //! | `/proc/locks` | further owners, waiters; needs no permission | some ms of waiting |
 //! | `/proc/PID/fd` of all processes | processes without a lock, deleted and moved files | some ms of CPU time |
@@ -29,7 +29,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use database::Database;
+use database::{Database, Reading};
 use entry::LockEntry;
 use images::Examiner;
 pub use moment::{Hold, Look, Moment, Opener, Seen};
@@ -113,7 +113,7 @@ impl Observer {
         }
         let mut moments = Vec::new();
         for number in 0..self.databases.len() {
-            moments.push(self.moment(number, &entries, &known));
+            moments.push(self.moment(number, &entries, &known, slow));
         }
         // Those of this look.
         self.opens.any();
@@ -212,18 +212,21 @@ impl Observer {
         self.searched = Some((now, now.elapsed()));
     }
 
-    fn moment(&mut self, number: usize, entries: &[LockEntry], known: &[Known]) -> Moment {
-        let mut reading = self.databases[number].begin();
+    /// Adds the locks of the processes whose descriptors are known. Returns whether a descriptor has gone.
+    fn add_known(&mut self, number: usize, reading: &mut Reading, every: bool) -> bool {
         let mut gone = false;
-        for process in self.processes.iter().filter(|process| process.readable) {
-            match process.locks(number) {
-                Some(locks) => locks.iter().filter(|(_, open)| open.current).for_each(|(entry, open)| {
-                    reading.add(entry, open.suffix, Some(process.pid));
-                }),
+        for process in self.processes.iter_mut().filter(|process| process.readable) {
+            match process.locks(number, every) {
+                Some(locks) => locks.iter().for_each(|(entry, suffix)| reading.add(entry, suffix, Some(process.pid))),
                 None => gone = true,
             }
         }
-        if gone {
+        gone
+    }
+
+    fn moment(&mut self, number: usize, entries: &[LockEntry], known: &[Known], every: bool) -> Moment {
+        let mut reading = self.databases[number].begin();
+        if self.add_known(number, &mut reading, every) {
             self.refresh(known);
         }
         for (pid, suffix) in reading.owners() {
@@ -232,12 +235,13 @@ impl Observer {
                 continue;
             }
             self.examine(pid, (number, suffix), known);
-            let found = self.processes.iter().find(|process| process.pid == pid).and_then(|p| p.locks(number));
-            for (entry, open) in found.unwrap_or_default() {
-                if open.current {
-                    reading.add(&entry, open.suffix, Some(pid));
-                }
+            let found = self.processes.iter_mut().find(|process| process.pid == pid);
+            for (entry, suffix) in found.and_then(|process| process.locks(number, true)).unwrap_or_default() {
+                reading.add(&entry, suffix, Some(pid));
             }
+        }
+        if reading.lacks_owner() {
+            self.add_known(number, &mut reading, true);
         }
         let readable = |pid| self.processes.iter().any(|process| process.pid == pid && process.readable);
         let database = &self.databases[number];
@@ -248,8 +252,8 @@ impl Observer {
                 reading.add(entry, suffix, entry.pid);
             }
         }
-        let (mut moment, without_owner) = reading.end();
-        self.search_again |= without_owner;
+        self.search_again |= reading.lacks_owner();
+        let mut moment = reading.end();
         moment.openers = self.processes.iter().filter_map(|process| opener(process, number)).collect();
         moment
     }

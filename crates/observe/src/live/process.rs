@@ -47,6 +47,8 @@ pub(super) struct Process {
     pub(super) open: Vec<Open>,
     /// Whether its descriptors could be listed.
     pub(super) readable: bool,
+    /// Whether a lock of an open file description was seen.
+    has_descriptions: bool,
     usage: ProcessProbe,
     pub(super) used: Option<(Instant, ProcessUsage)>,
 }
@@ -75,7 +77,8 @@ impl Process {
         let program = Program::of(&directory);
         let started = started(&directory);
         let usage = ProcessProbe::new(pid);
-        let mut process = Process { pid, directory, program, started, open, readable, usage, used: None };
+        let mut process =
+            Process { pid, directory, program, started, open, readable, has_descriptions: false, usage, used: None };
         process.measure();
         process
     }
@@ -99,14 +102,27 @@ impl Process {
         self.open.iter().any(|open| open.database == database && open.suffix == suffix && open.current)
     }
 
-    /// Locks on one database, with the suffix of their file and whether the path leads to it. `None` if a descriptor
-    /// has gone, so that the descriptors have to be listed again.
-    pub(super) fn locks(&self, database: usize) -> Option<Vec<(LockEntry, &Open)>> {
+    /// Locks on one database, with the suffix of their file, if the path leads to it. `None` if a descriptor has gone, so
+    /// that the descriptors have to be listed again.
+    ///
+    /// Any descriptor of a file shows all locks of the process on it (`__show_fd_locks` in `fs/locks.c` of Linux), and one
+    /// of an open file description is shown by its own descriptors only. So one descriptor of each file is read, and each
+    /// of them if `every` requires it or the process was seen to have such locks.
+    pub(super) fn locks(&mut self, database: usize, every: bool) -> Option<Vec<(LockEntry, &'static str)>> {
+        let every = every || self.has_descriptions;
         let mut found = Vec::new();
+        let mut read = Vec::new();
         for open in self.open.iter().filter(|open| open.database == database && matches!(open.suffix, "" | "-shm")) {
+            if open.current && !every && read.contains(&open.suffix) {
+                continue;
+            }
             let text = proc_file(self.directory.join(format!("fdinfo/{}", open.number)))?;
-            found.extend(LockEntry::of_descriptor(&text).map(|entry| (entry, open)));
+            if open.current {
+                read.push(open.suffix);
+                found.extend(LockEntry::of_descriptor(&text).map(|entry| (entry, open.suffix)));
+            }
         }
+        self.has_descriptions |= found.iter().any(|(entry, _)| entry.pid.is_none());
         Some(found)
     }
 

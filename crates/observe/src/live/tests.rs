@@ -1,8 +1,7 @@
-use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::testkit::Sqlite;
+use crate::testkit::{Sqlite, lock_description};
 use crate::{Lock, sidecar};
 
 fn observer(sqlite: &Sqlite) -> Observer {
@@ -177,15 +176,24 @@ fn a_file_that_takes_the_name_of_another_database_belongs_to_that() {
 fn a_lock_of_an_open_file_description_has_no_owner_here() {
     let mut sqlite = Sqlite::spawn();
     sqlite.wal_database(4096);
-    let shm = std::fs::File::options().read(true).write(true).open(sidecar(sqlite.path(), "-shm")).unwrap();
-    // SAFETY: the structure is valid as zeros, and the descriptor is open.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    (lock.l_type, lock.l_start, lock.l_len) = (libc::F_WRLCK as _, 120, 1);
-    assert_eq!(unsafe { libc::fcntl(shm.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }, 0);
+    let _locked = lock_description(sqlite.path(), 120);
     // This process is left out of all searches, so that the owner stays unknown.
     let look = observer(&sqlite).look();
     let hold = look.databases[0].holds.iter().find(|hold| hold.lock == Lock::Write).unwrap();
     assert_eq!((hold.pid, hold.of_description), (None, true));
+}
+
+#[test]
+fn a_lock_of_an_open_file_description_is_found_by_the_descriptor_that_has_it() {
+    let mut sqlite = Sqlite::spawn();
+    sqlite.wal_database(4096);
+    let pid = Some(sqlite.pid());
+    sqlite.lock_description(120);
+    sqlite.lock_description(121);
+    let mut observer = observer(&sqlite);
+    // The first look reads each descriptor. The next ones would read one of each file, that of the connections.
+    let expected = [(Lock::Write, pid), (Lock::Checkpoint, pid)];
+    assert_eq!((0..3).map(|_| held(&observer.look())).collect::<Vec<_>>(), [expected; 3]);
 }
 
 #[test]
