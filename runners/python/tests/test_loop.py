@@ -23,7 +23,7 @@ SHARINGS = {
 }
 EACH = [(driver, executor) for driver, executors in WAYS.items() for executor in executors]
 BUSY = [*runs.WAL, runs.pragma("busy_timeout", "5000")]
-HOLD = 200_000_000
+HOLD = 400_000_000
 
 
 def connection(settings: list[dict]) -> dict:
@@ -188,7 +188,7 @@ class Counts(Loops):
 
 
 class Stalls(Loops):
-    """One worker holds each of its transactions for 200 ms."""
+    """One worker holds each of its transactions for `HOLD`."""
 
     def held(self, driver: str, executor: str, **given) -> tuple[int, HdrHistogram, HdrHistogram, dict]:
         """Returns the time of the longest transaction, and the results of the probe."""
