@@ -240,7 +240,7 @@ impl Observer {
                 reading.add(&entry, suffix, Some(pid));
             }
         }
-        if reading.lacks_owner() {
+        if !every && reading.lacks_owner() {
             self.add_known(number, &mut reading, true);
         }
         let readable = |pid| self.processes.iter().any(|process| process.pid == pid && process.readable);
