@@ -42,28 +42,37 @@ impl Process {
     ///
     /// SIGKILL also goes to the process group that it leads, as every server does: programs that copy data to a node
     /// would continue without it. SIGKILL and SIGCONT go to all its children: a process of PostgreSQL leads its own
-    /// group, and while it is stopped it does not notice the end of its parent.
-    pub fn signal(&self, signal: Signal) {
+    /// group, and while it is stopped it does not notice the end of its parent. Returns these others.
+    pub fn signal(&self, signal: Signal) -> Vec<Self> {
         let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
-        if let Some(pid) = raw(self.pid).filter(|_| self.lives()) {
-            if signal == Signal::KILL {
-                // A stopped process starts no further children.
-                let _leads_none = kill_process_group(pid, Signal::STOP);
-            }
-            let family = matches!(signal, Signal::KILL | Signal::CONT);
-            let family: Vec<Self> = if family { self.family().filter_map(Self::of).collect() } else { Vec::new() };
-            if signal == Signal::KILL {
-                family.iter().for_each(|member| forget(member.pid));
-            }
-            // An error means that the process has just ended.
-            let _ended = match signal {
-                Signal::KILL => kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal)),
-                _ => kill_process(pid, signal),
-            };
-            for member in family.iter().filter(|member| member.lives()) {
-                let _ended = raw(member.pid).map(|pid| kill_process(pid, signal));
-            }
+        let Some(pid) = raw(self.pid).filter(|_| self.lives()) else { return Vec::new() };
+        if signal == Signal::KILL {
+            // A stopped process starts no further children.
+            let _leads_none = kill_process_group(pid, Signal::STOP);
         }
+        let family = matches!(signal, Signal::KILL | Signal::CONT);
+        let family: Vec<Self> = if family { self.family().filter_map(Self::of).collect() } else { Vec::new() };
+        if signal == Signal::KILL {
+            family.iter().for_each(|member| forget(member.pid));
+        }
+        // An error means that the process has just ended.
+        let _ended = match signal {
+            Signal::KILL => kill_process_group(pid, signal).or_else(|_| kill_process(pid, signal)),
+            _ => kill_process(pid, signal),
+        };
+        for member in family.iter().filter(|member| member.lives()) {
+            let _ended = raw(member.pid).map(|pid| kill_process(pid, signal));
+        }
+        family
+    }
+
+    /// Kills the process and its children, and waits until all are gone. False if one still runs after `patience`.
+    #[must_use]
+    pub fn kill(&self, patience: Duration) -> bool {
+        let family = self.signal(Signal::KILL);
+        let deadline = Instant::now() + patience;
+        let ends = |process: &Self| process.ends_within(deadline.saturating_duration_since(Instant::now()));
+        ends(self) && family.iter().all(ends)
     }
 
     /// Children of the process, and members of the process group that it leads.
@@ -123,6 +132,7 @@ fn boot() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt as _;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -150,5 +160,25 @@ mod tests {
         assert!(real.ends_within(Duration::from_secs(30)));
         child.wait().unwrap();
         assert!(!real.lives());
+    }
+
+    #[test]
+    fn a_killed_process_takes_its_children_along() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600 & sleep 600 & wait"]).stdin(Stdio::null()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        let shell = Process::of(child.id()).unwrap();
+        // The shell and two sleepers, which are of its group.
+        let family = || shell.family().filter_map(Process::of).collect::<Vec<_>>();
+        let begun = Instant::now();
+        while family().len() < 3 {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", family());
+            std::thread::sleep(POLL);
+        }
+        let members = family();
+        assert!(members.iter().all(Process::lives));
+        assert!(shell.kill(Duration::from_secs(30)));
+        assert!(!members.iter().any(Process::lives));
+        child.wait().unwrap();
     }
 }

@@ -5,8 +5,6 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
 use super::process::Process;
 use super::{Instance, Options, STOP, mariadb, place, ports, postgres};
 use crate::{Admin, Kind, ServersError};
@@ -51,12 +49,11 @@ impl Instance {
             match ended.recv_timeout(POLL) {
                 Ok(output) => break output,
                 Err(_) if options.check().is_err() => {
-                    process.signal(Signal::KILL);
-                    let _dead = process.ends_within(STOP);
+                    let _dead = process.kill(STOP);
                     return Err(ServersError::Interrupted);
                 }
                 Err(_) if Instant::now() > deadline => {
-                    process.signal(Signal::KILL);
+                    let _dead = process.kill(STOP);
                     let seconds = START.as_secs();
                     return Err(ServersError::Failed(format!("{name} had not ended after {seconds} s")));
                 }

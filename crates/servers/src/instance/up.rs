@@ -109,13 +109,13 @@ pub(super) fn end(state: &State, reap: &mut dyn FnMut()) {
     // signal.
     let patience = if state.version.is_empty() { STOP / 10 } else { STOP };
     // A stopped server would not handle the signal.
-    processes.iter().for_each(|process| process.signal(Signal::CONT));
+    for process in &processes {
+        process.signal(Signal::CONT);
+    }
     for (signal, patience) in [(gentle, patience), (Signal::KILL, STOP)] {
-        for process in &processes {
-            process.signal(signal);
-        }
+        let children: Vec<_> = processes.iter().flat_map(|process| process.signal(signal)).collect();
         let deadline = Instant::now() + patience;
-        for process in &processes {
+        for process in processes.iter().copied().chain(&children) {
             // A zombie counts as ended.
             let _killed_next = process.ends_within(deadline.saturating_duration_since(Instant::now()));
         }
