@@ -9,10 +9,10 @@
 //! | `/proc/PID/fd` of all processes | processes without a lock, deleted and moved files | some ms of CPU time |
 //!
 //! A read of `/proc/locks` waits for an RCU grace period, and every operation on a lock of the whole system takes a
-//! slower path meanwhile (`locks_start` in `fs/locks.c` of Linux). It is therefore read by a thread of its own, once a
-//! second; more often, up to `locks_every`, after somebody opened a database, and while there is a process whose
-//! descriptors may not be read or a lock without a known owner. The search through all processes follows an open, a change
-//! of files, a lock without a known owner, or [`EVERY`].
+//! slower path meanwhile (`locks_start` in `fs/locks.c` of Linux). It is therefore read by a thread of its own, every ten
+//! seconds; more often, up to `locks_every`, after somebody opened a database, and while there is a process whose
+//! descriptors may not be read, a lock without a known owner, or a process that waits for a lock. The search through all
+//! processes follows an open, a change of files, a lock without a known owner, or [`EVERY`].
 
 mod database;
 pub(crate) mod entry;
@@ -117,7 +117,8 @@ impl Observer {
         }
         // Those of this look.
         self.opens.any();
-        if opened || self.search_again || self.processes.iter().any(|process| !process.readable) {
+        let waits = moments.iter().any(|moment| moment.holds.iter().any(|hold| hold.waits));
+        if opened || waits || self.search_again || self.processes.iter().any(|process| !process.readable) {
             self.table.require();
         }
         if slow {

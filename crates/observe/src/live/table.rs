@@ -11,8 +11,10 @@ use crate::proc_file;
 
 /// Number of locks from which the table is read once a second at most: the read stops all operations on locks meanwhile.
 const MANY: usize = 2000;
+/// Least time between two reads of a table with [`MANY`] locks.
+const LEAST: Duration = Duration::from_secs(1);
 /// Time between two reads that nothing requires.
-const SLOW: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_secs(10);
 
 /// The newest content of `/proc/locks`.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads the table once, and then in a thread: `pause` after the last read where one is required, else once a second.
+    /// Reads the table once, and then in a thread: `pause` after the last read where one is required, else [`EVERY`].
     pub(super) fn new(pause: Duration) -> Self {
         let newest = Arc::new(Mutex::new(read()));
         let required = Arc::new(AtomicBool::new(false));
@@ -40,7 +42,10 @@ impl Table {
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
                 }
                 let many = lock(&shared).as_ref().is_some_and(|entries| entries.len() > MANY);
-                if last.elapsed() >= SLOW || !many && asked.swap(false, Ordering::Relaxed) {
+                let least = if many { LEAST } else { Duration::ZERO };
+                let required = asked.load(Ordering::Relaxed) && last.elapsed() >= least;
+                if required || last.elapsed() >= EVERY {
+                    asked.store(false, Ordering::Relaxed);
                     last = Instant::now();
                     let table = read();
                     *lock(&shared) = table;
