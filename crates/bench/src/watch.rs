@@ -48,6 +48,9 @@ pub struct Options {
     /// Run this command of the shell in place of watch. With one that disturbs, the bench must show it.
     #[arg(long, value_name = "COMMAND")]
     instead: Option<String>,
+    /// Run this command of the shell in the slices without watch.
+    #[arg(long, value_name = "COMMAND")]
+    against: Option<String>,
 }
 
 /// Value of the current slice while the workers pause.
@@ -132,8 +135,9 @@ pub fn run(options: &Options) -> Result<bool> {
 fn print(options: &Options, pairs: &[[[f64; 4]; 2]]) -> Result<bool> {
     let watch = format!("litelab watch --interval {}", options.interval);
     println!(
-        "a writer and {READERS} readers, with `{}` / without, {} pairs of {} ms",
+        "a writer and {READERS} readers, with `{}` / {}, {} pairs of {} ms",
         options.instead.as_ref().unwrap_or(&watch),
+        options.against.as_ref().map_or("without".to_owned(), |against| format!("with `{against}`")),
         pairs.len(),
         options.slice
     );
@@ -218,7 +222,11 @@ fn work(database: &Path, kind: Kind, shared: &Shared, sender: &mpsc::Sender<Part
 /// Stops and continues watch; returns the side (0 without, 1 with) and the seconds of each slice.
 fn alternate(options: &Options, database: &Path, shared: &Shared) -> Result<Vec<(usize, f64)>> {
     let conn = open(database)?;
-    let mut watch = Watch::start(options, database)?;
+    let mut watch = Beside::start(options.instead.as_deref(), options, database)?;
+    let mut against = match &options.against {
+        Some(against) => Some(Beside::start(Some(against), options, database)?),
+        None => None,
+    };
     // Its first look, at which it examines the processes.
     std::thread::sleep(Duration::from_secs(2));
     let order = Schedule::new(SEED, 2);
@@ -226,7 +234,10 @@ fn alternate(options: &Options, database: &Path, shared: &Shared) -> Result<Vec<
     for pair in 0..options.pairs {
         for side in order.order(pair) {
             empty(&conn, shared)?;
-            watch.signal(if side == 1 { Signal::SIGCONT } else { Signal::SIGSTOP })?;
+            watch.run(side == 1)?;
+            if let Some(against) = &mut against {
+                against.run(side == 0)?;
+            }
             shared.slice.store(UNMEASURED, Ordering::Relaxed);
             std::thread::sleep(SETTLE);
             let begun = Instant::now();
@@ -250,16 +261,16 @@ fn empty(conn: &Connection, shared: &Shared) -> Result<()> {
     Ok(())
 }
 
-/// A running `litelab watch`, or the command in its place.
-struct Watch(Child);
+/// A program beside the work: a command of the shell, or `litelab watch`.
+struct Beside(Child);
 
-impl Watch {
-    fn start(options: &Options, database: &Path) -> Result<Self> {
+impl Beside {
+    fn start(command: Option<&str>, options: &Options, database: &Path) -> Result<Self> {
         let program = crate::home().join("target/release/litelab");
-        let mut command = match &options.instead {
-            Some(instead) => {
+        let mut command = match command {
+            Some(line) => {
                 let mut command = Command::new("sh");
-                command.args(["-c", &format!("exec {instead}")]).env("DATABASE", database);
+                command.args(["-c", &format!("exec {line}")]).env("DATABASE", database);
                 command
             }
             None => {
@@ -272,15 +283,17 @@ impl Watch {
         Ok(Self(child.with_context(|| format!("start {command:?}"))?))
     }
 
-    fn signal(&mut self, signal: Signal) -> Result<()> {
-        ensure!(self.0.try_wait()?.is_none(), "litelab watch ended before the bench");
+    /// Continues or stops the program.
+    fn run(&mut self, run: bool) -> Result<()> {
+        ensure!(self.0.try_wait()?.is_none(), "a program beside the work ended before the bench");
+        let signal = if run { Signal::SIGCONT } else { Signal::SIGSTOP };
         Ok(kill(Pid::from_raw(i32::try_from(self.0.id())?), signal)?)
     }
 }
 
-impl Drop for Watch {
+impl Drop for Beside {
     fn drop(&mut self) {
-        // Fails if it has ended already, which `signal` has then reported.
+        // Fails if it has ended already, which `run` has then reported.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
