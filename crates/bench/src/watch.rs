@@ -223,10 +223,8 @@ fn work(database: &Path, kind: Kind, shared: &Shared, sender: &mpsc::Sender<Part
 fn alternate(options: &Options, database: &Path, shared: &Shared) -> Result<Vec<(usize, f64)>> {
     let conn = open(database)?;
     let mut watch = Beside::start(options.instead.as_deref(), options, database)?;
-    let mut against = match &options.against {
-        Some(against) => Some(Beside::start(Some(against), options, database)?),
-        None => None,
-    };
+    let against = options.against.as_deref().map(|line| Beside::start(Some(line), options, database));
+    let mut against = against.transpose()?;
     // Its first look, at which it examines the processes.
     std::thread::sleep(Duration::from_secs(2));
     let order = Schedule::new(SEED, 2);
