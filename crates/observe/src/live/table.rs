@@ -1,7 +1,6 @@
 //! `/proc/locks`, read by a thread of its own.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,9 +19,8 @@ const EVERY: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Table {
     newest: Arc<Mutex<Option<Arc<[LockEntry]>>>>,
-    required: Arc<AtomicBool>,
-    /// Ends the thread when it is dropped.
-    end: Option<Sender<()>>,
+    /// Requires a read; ends the thread when it is dropped.
+    required: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -30,34 +28,33 @@ impl Table {
     /// Reads the table once, and then in a thread: `pause` after the last read where one is required, else [`EVERY`].
     pub(super) fn new(pause: Duration) -> Self {
         let newest = Arc::new(Mutex::new(read()));
-        let required = Arc::new(AtomicBool::new(false));
-        let (shared, asked) = (Arc::clone(&newest), Arc::clone(&required));
-        let (end, ended) = channel();
+        let shared = Arc::clone(&newest);
+        let (required, requests) = sync_channel(1);
         // Without a thread, as at a limit of processes, the table stays as it is, and F_GETLK finds the owners.
         let thread = std::thread::Builder::new().name("litelab-locks".to_owned()).spawn(move || {
-            let mut last = Instant::now();
             loop {
-                match ended.recv_timeout(pause) {
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
-                }
+                let last = Instant::now();
                 let many = lock(&shared).as_ref().is_some_and(|entries| entries.len() > MANY);
-                let least = if many { LEAST } else { Duration::ZERO };
-                let required = asked.load(Ordering::Relaxed) && last.elapsed() >= least;
-                if required || last.elapsed() >= EVERY {
-                    asked.store(false, Ordering::Relaxed);
-                    last = Instant::now();
-                    let table = read();
-                    *lock(&shared) = table;
+                let least = if many { pause.max(LEAST) } else { pause };
+                // It sleeps until a read is due: each time that it woke, it would interrupt a busy program.
+                let is_read_due = match requests.recv_timeout(EVERY) {
+                    Ok(()) => wait(&requests, last + least),
+                    Err(ended) => ended == RecvTimeoutError::Timeout,
+                };
+                if !is_read_due {
+                    return;
                 }
+                let table = read();
+                *lock(&shared) = table;
             }
         });
-        Self { newest, required, end: Some(end), thread: thread.ok() }
+        Self { newest, required: Some(required), thread: thread.ok() }
     }
 
     /// Requires a read as soon as the pause after the last one is over.
     pub(super) fn require(&self) {
-        self.required.store(true, Ordering::Relaxed);
+        // Fails if one is required already, or without a thread.
+        let _ = self.required.as_ref().map(|required| required.try_send(()));
     }
 
     /// The newest entries.
@@ -73,10 +70,20 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        drop(self.end.take());
+        drop(self.required.take());
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
+        }
+    }
+}
+
+/// Waits until then, whatever is required meanwhile. Returns `false` at once if nobody is there any more to require it.
+fn wait(requests: &Receiver<()>, until: Instant) -> bool {
+    loop {
+        match requests.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(()) => {}
+            Err(ended) => return ended == RecvTimeoutError::Timeout,
         }
     }
 }
