@@ -78,7 +78,7 @@ impl Drop for Table {
     }
 }
 
-/// Waits until then, whatever is required meanwhile. Returns `false` at once if nobody is there any more to require it.
+/// Waits until then, whatever is required meanwhile. Returns `false` at once if the [`Table`] is dropped.
 fn wait(requests: &Receiver<()>, until: Instant) -> bool {
     loop {
         match requests.recv_timeout(until.saturating_duration_since(Instant::now())) {
