@@ -1,6 +1,6 @@
 //! `/proc/locks`, read by a thread of its own.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -37,12 +37,13 @@ impl Table {
                 let many = lock(&shared).as_ref().is_some_and(|entries| entries.len() > MANY);
                 let least = if many { pause.max(LEAST) } else { pause };
                 // It sleeps until a read is due: each time that it woke, it would interrupt a busy program.
-                let is_read_due = match requests.recv_timeout(EVERY) {
-                    Ok(()) => wait(&requests, last + least),
-                    Err(ended) => ended == RecvTimeoutError::Timeout,
-                };
-                if !is_read_due {
-                    return;
+                let mut due = last + EVERY;
+                loop {
+                    match requests.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                        Ok(()) => due = last + least,
+                        Err(RecvTimeoutError::Timeout) => break,
+                        Err(RecvTimeoutError::Disconnected) => return,
+                    }
                 }
                 let table = read();
                 *lock(&shared) = table;
@@ -74,16 +75,6 @@ impl Drop for Table {
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
-        }
-    }
-}
-
-/// Waits until then, whatever is required meanwhile. Returns `false` at once if the [`Table`] is dropped.
-fn wait(requests: &Receiver<()>, until: Instant) -> bool {
-    loop {
-        match requests.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(()) => {}
-            Err(ended) => return ended == RecvTimeoutError::Timeout,
         }
     }
 }
