@@ -115,6 +115,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     let interval = if args.once { args.interval.min(Duration::from_millis(100)) } else { args.interval };
     let stop = interrupt::stop();
+    litelab_observe::wait_for_turn();
     let mut session = Session::new(args, interval)?;
     if args.once {
         return plain::once(&mut session, args.json);
