@@ -1,9 +1,9 @@
 //! Loops as a programmer would write them for one question, to measure the overhead of the runner: the same random
 //! values, but no clock, no histogram, and no options.
 //!
-//! `handwritten rusqlite|c insert|batch|read DB N SEED` inserts N rows one by one in autocommit mode, inserts N batches
-//! of 1000, or reads N random existing rows by rowid. Prints operations per second. The loops of `c` are in
-//! c/handwritten.c.
+//! `handwritten rusqlite|by-hand|c insert|batch|read DB N SEED` inserts N rows one by one in autocommit mode, inserts N
+//! batches of 1000, or reads N random existing rows by rowid. Prints operations per second. The loops of `c` are in
+//! c/handwritten.c. With a connection of its own, `by-hand` is `rusqlite`.
 
 use std::ffi::{CString, c_char};
 use std::hint::black_box;
@@ -92,10 +92,10 @@ fn run(verb: &str, path: &str, n: u64, seed: u64) -> Result<()> {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [driver @ ("rusqlite" | "c"), verb, path, n, seed] =
+    let [driver @ ("rusqlite" | "by-hand" | "c"), verb, path, n, seed] =
         arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
     else {
-        eprintln!("usage: handwritten rusqlite|c insert|batch|read DB N SEED");
+        eprintln!("usage: handwritten rusqlite|by-hand|c insert|batch|read DB N SEED");
         std::process::exit(2);
     };
     let (n, seed) = (n.parse().unwrap_or_default(), seed.parse().unwrap_or_default());
