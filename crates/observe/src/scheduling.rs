@@ -2,7 +2,7 @@
 
 /// Lets this thread wait for its turn, also when it wakes, in place of interrupting the observed processes
 /// (`SCHED_BATCH`, <https://man7.org/linux/man-pages/man7/sched.7.html>); so do the threads and processes that it
-/// starts afterwards. Changes nothing where another policy than the usual one is set, and only on Linux.
+/// starts afterwards. Changes nothing where another policy than the usual one is set, nor on other systems than Linux.
 pub fn wait_for_turn() {
     #[cfg(target_os = "linux")]
     {
