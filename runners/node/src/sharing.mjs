@@ -2,6 +2,7 @@
 // threads.
 
 import { Fault } from './driver.mjs';
+import { alone } from './transaction.mjs';
 
 /**
  * The connections to one database, each with its label and the transactions prepared on it.
@@ -96,9 +97,6 @@ export async function unlocked(trial, role, session) {
     const used = trial.roles[role].steps.map(({ transaction }) => transaction);
     return same({ gate: OPEN, sessions: [await session.another(trial, used)] });
 }
-
-const alone = ({ begin, hold_us, statements: [first, ...rest] }) =>
-    begin === 'none' && hold_us === 0 && rest.length === 0 && first.repeat === 1 && first.hold_us === 0;
 
 /** A gate with a place that is always free. */
 const OPEN = { take: () => 0, give() {} };

@@ -129,7 +129,8 @@ export class Worker {
                 if (typeof held !== 'number') held = await held;
                 had = clock.now();
             }
-            const seen = await executions[held].run(record);
+            let seen = executions[held].run(record);
+            if (typeof seen !== 'number') seen = await seen;
             if (gate !== null) gate.give(held);
 
             if (!progress.over()) return new Promise(() => {});
