@@ -119,7 +119,7 @@ export class Execution {
         } catch (error) {
             seen = Promise.reject(error);
         }
-        // A promise for a blocking call that has returned its answer would cost a point read a tenth of its time.
+        // A blocking call has already returned its answer: a promise of it would only cost time.
         if (typeof seen !== 'number') return this.#attempts(record, seen);
         this.memory.end = this.memory.clock.now();
         return seen;
