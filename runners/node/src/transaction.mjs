@@ -81,7 +81,7 @@ export class Memory {
 
 /** Whether one execution of one statement under autocommit is the whole transaction. */
 export const alone = ({ begin, hold_us, statements: [first, ...rest] }) =>
-    begin === 'none' && hold_us === 0 && rest.length === 0 && first.repeat === 1 && first.hold_us === 0;
+    begin === 'none' && hold_us === 0 && rest.length === 0 && first?.repeat === 1 && first.hold_us === 0;
 
 /** A transaction as run by one worker on one connection. */
 export class Execution {
