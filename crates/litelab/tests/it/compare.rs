@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{ends, run};
 
-/// A study whose metric is the size of a database with 20 blobs of `bytes`: no load on the machine changes it.
-fn study(dir: &Path, name: &str, bytes: u32) -> PathBuf {
+/// Runs a study whose metric is the size of a database with 20 blobs of `bytes`: no load on the machine changes it.
+/// Returns the run file.
+fn ran(dir: &Path, name: &str, bytes: u32) -> String {
     std::fs::write(
         dir.join(format!("{name}-work.toml")),
         format!(
@@ -14,33 +15,24 @@ fn study(dir: &Path, name: &str, bytes: u32) -> PathBuf {
         ),
     )
     .unwrap();
-    let path = dir.join(format!("{name}.toml"));
+    let (toml, db) = (format!("{name}.toml"), format!("{name}.db"));
     std::fs::write(
-        &path,
+        dir.join(&toml),
         format!(
             "name = \"gate\"\ntitle = \"Is it larger?\"\nrounds = 6\n[[scenario]]\nname = \"insert\"\n\
              workload = \"{name}-work.toml\"\nrole.w = {{ run = \"insert\", count = 20 }}\nmetrics = [\"database_size\"]\n"
         ),
     )
     .unwrap();
-    path
-}
-
-/// Runs both studies; returns their run files.
-fn two_runs(dir: &Path, base: u32, head: u32) -> [&'static str; 2] {
-    for (name, bytes) in [("base", base), ("head", head)] {
-        study(dir, name, bytes);
-        let (toml, db) = (format!("{name}.toml"), format!("{name}.db"));
-        ends(&run(dir, &["run", &toml, "-o", &db, "--no-calibration"]), 0);
-    }
-    ["base.db", "head.db"]
+    ends(&run(dir, &["run", &toml, "-o", &db, "--no-calibration"]), 0);
+    db
 }
 
 #[test]
 fn a_database_that_becomes_five_times_as_large_is_confirmed_and_ends_with_3() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let [base, head] = two_runs(dir, 4000, 20_000);
+    let (base, head) = (&*ran(dir, "base", 4000), &*ran(dir, "head", 20_000));
     // Runs of different work are refused without `--allow-unlike`.
     let refused = run(dir, &["compare", base, head, "--fail"]);
     ends(&refused, 2);
@@ -74,18 +66,16 @@ fn a_database_that_becomes_five_times_as_large_is_confirmed_and_ends_with_3() {
 fn a_difference_that_does_not_come_again_is_no_regression() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let [base, head] = two_runs(dir, 4000, 4000);
-    // The head ran other work; its plan is replaced by that of the base.
-    study(dir, "large", 20_000);
-    ends(&run(dir, &["run", "large.toml", "-o", "large.db", "--no-calibration"]), 0);
-    let file = rusqlite::Connection::open(dir.join("large.db")).unwrap();
+    let (base, honest, large) = (ran(dir, "base", 4000), ran(dir, "head", 4000), ran(dir, "large", 20_000));
+    // The head ran other work; its plan is replaced by an honest one.
+    let file = rusqlite::Connection::open(dir.join(&large)).unwrap();
     file.execute_batch(&format!(
         "ATTACH '{}' AS honest; UPDATE run SET value = (SELECT value FROM honest.run h WHERE h.key = 'plan') WHERE key = 'plan'",
-        dir.join(head).display()
+        dir.join(honest).display()
     ))
     .unwrap();
     drop(file);
-    let compare = ["compare", base, "large.db", "--fail"];
+    let compare = ["compare", base.as_str(), &large, "--fail"];
     let out = ends(&run(dir, &[&compare[..], &["--no-confirm"]].concat()), 3);
     assert!(out.contains("1 regression"), "{out}");
     let out = ends(&run(dir, &compare), 0);
@@ -96,7 +86,7 @@ fn a_difference_that_does_not_come_again_is_no_regression() {
 fn a_regression_that_cannot_be_looked_at_again_ends_with_1_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let [base, head] = two_runs(dir, 4000, 20_000);
+    let (base, head) = (&*ran(dir, "base", 4000), &*ran(dir, "head", 20_000));
     let change = |file: &str, sql: &str| {
         rusqlite::Connection::open(dir.join(file)).unwrap().execute_batch(sql).unwrap();
     };
