@@ -55,8 +55,8 @@ class Task:
         self.waits = self.handle.waits
         self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
         self.draws = Params(trial["seed"], spec, worker).operations(step["offset"] + place, step["stride"])
-        # Whether it stores more in the worker's memory than clock readings.
-        self.remembers = any(s["yields"] or s["work"]["kind"] == "verify" for s in spec["statements"])
+        self.yields = any(s["yields"] for s in spec["statements"])
+        self.verifies = any(s["work"]["kind"] == "verify" for s in spec["statements"])
 
 
 class Worker:
@@ -104,9 +104,9 @@ class Worker:
     def run(self) -> None:
         """Works until the role ends, or an error occurs that is not from the database."""
         tasks, schedule, end, think = self.tasks, self.schedule, self.end, self.think
-        memory, notes, at = self.memory, self.notes, 0
+        memory, notes, weighted, at = self.memory, self.notes, self.is_weighted, 0
         for number in self.numbers():
-            if self.is_weighted:
+            if weighted:
                 at = self.by_weight(number)
             self.task = task = tasks[at]
             values = next(task.draws)
@@ -129,7 +129,9 @@ class Worker:
                 if task.waits:
                     task.handle.give(session)
             notes.append((task, self.due, start, had, ended, seen, memory.query, memory.first_row, met))
-            if (ended >= self.counts_at or task.remembers) and not self.count():
+            if task.yields:
+                memory.keep()
+            if (ended >= self.counts_at or task.verifies) and not self.count():
                 break
             if think:
                 end.sleep(now() + think)
@@ -212,9 +214,8 @@ class Worker:
             self._count(self.notes)
             self.notes.clear()
             self.start = None
-            if self.task.remembers:
+            if self.task.verifies:
                 self.task.record.count_rows(self.memory)
-                self.memory.keep()
         self.counts_at = now() + COUNTING
         return True
 

@@ -38,7 +38,9 @@ class Worker(worker.Worker):
                 if task.waits:
                     task.handle.give(session)
             self.notes.append((task, self.due, start, had, ended, seen, memory.query, memory.first_row, met))
-            if (ended >= self.counts_at or task.remembers) and not self.count():
+            if task.yields:
+                memory.keep()
+            if (ended >= self.counts_at or task.verifies) and not self.count():
                 break
             if self.think:
                 await pause(self.end, now() + self.think)
