@@ -1,6 +1,6 @@
 //! Loops as a programmer would write them for one question, to measure the overhead of the runner: the same random
 //! values, but no clock, no histogram, and no options. As in the other languages, the loop runs in a separate thread like a
-//! worker: in a process with one thread, a point read is some 5 % faster.
+//! worker: in a process with one thread, a point read is faster (docs/method/bias.md).
 //!
 //! `handwritten rusqlite|by-hand|c insert|batch|read DB N SEED` inserts N rows one by one in autocommit mode, inserts N
 //! batches of 1000, or reads N random existing rows by rowid. Prints operations per second. The loops of `c` are in
@@ -83,15 +83,7 @@ fn read(path: &str, n: u64, seed: u64) -> Result<()> {
     Ok(())
 }
 
-fn run(verb: &str, path: &str, n: u64, seed: u64) -> Result<()> {
-    match verb {
-        "insert" => insert(path, n, seed),
-        "batch" => batch(path, n, seed),
-        _ => read(path, n, seed),
-    }
-}
-
-fn main() {
+fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [driver @ ("rusqlite" | "by-hand" | "c"), verb, path, n, seed] =
         arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
@@ -101,16 +93,16 @@ fn main() {
     };
     let (n, seed) = (n.parse().unwrap_or_default(), seed.parse().unwrap_or_default());
     let work = || if driver == "c" { in_c(verb, path, n, seed) } else { in_rust(verb, path, n, seed) };
-    let worked = std::thread::scope(|scope| scope.spawn(work).join().expect("no panic"));
-    if let Err(error) = worked {
-        eprintln!("{error}");
-        std::process::exit(1);
-    }
+    std::thread::scope(|scope| scope.spawn(work).join().expect("no panic"))
 }
 
 fn in_rust(verb: &str, path: &str, n: u64, seed: u64) -> Result<()> {
     let start = Instant::now();
-    run(verb, path, n, seed)?;
+    match verb {
+        "insert" => insert(path, n, seed),
+        "batch" => batch(path, n, seed),
+        _ => read(path, n, seed),
+    }?;
     println!("{:.0}", n as f64 / start.elapsed().as_secs_f64());
     Ok(())
 }

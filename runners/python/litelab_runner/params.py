@@ -57,9 +57,9 @@ class Params:
         self.now = 0
 
     def operations(self, first: int, stride: int) -> Iterator[Values]:
-        """Returns the values of operation `first`, `first + stride`, … without end."""
-        firsts = count(first, stride * self.ahead)
-        return chain.from_iterable(self.draw([at + stride * n for n in range(self.ahead)]) for at in firsts)
+        """Yields the values of operation `first`, `first + stride`, … without end."""
+        for at in count(first, stride * self.ahead):
+            yield from self.draw([at + stride * n for n in range(self.ahead)])
 
     def draw(self, operations: list[int]) -> list[Values]:
         """Returns the values of each operation. Several operations are allowed only if each has at most one row."""
