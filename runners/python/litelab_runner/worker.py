@@ -104,9 +104,9 @@ class Worker:
     def run(self) -> None:
         """Works until the role ends, or an error occurs that is not from the database."""
         tasks, schedule, end, think = self.tasks, self.schedule, self.end, self.think
-        memory, notes, weighted, at = self.memory, self.notes, self.is_weighted, 0
+        memory, notes, at = self.memory, self.notes, 0
         for number in self.numbers():
-            if weighted:
+            if self.is_weighted:
                 at = self.by_weight(number)
             self.task = task = tasks[at]
             values = next(task.draws)

@@ -234,6 +234,20 @@ class Statements(Runs):
             outcome, path = self.run_one(driver, 8, both, n=1)
             self.assertEqual(query(path, "SELECT id FROM kv WHERE k = 77"), [(8,)])
 
+    def test_a_transaction_that_is_rolled_back_yields_nothing(self):
+        """A later one binds what the last commit has yielded."""
+        take = transaction("take", [], statement("SELECT 8 AS top", [], fetch="first", yields=["top"]))
+        spoiled = statement("SELECT 5 AS top", [], fetch="first", yields=["top"])
+        spoil = transaction("spoil", [], spoiled, statement("INSERT INTO kv(id) VALUES (1)", []), begin="immediate")
+        write = statement("UPDATE kv SET k = 77 WHERE id = ?1", [0])
+        use = transaction("use", [param("top", "yielded", name="top")], write)
+        for driver in DRIVERS:
+            with self.subTest(driver=driver):
+                path = self.made(8)
+                outcome = Outcome(trial(driver, path, [take, spoil, use], [role("r", [0, 1, 2], 1, {"transactions": 3})]))
+                self.assertEqual(outcome.operation("r", "spoil")["failed"], 1)
+                self.assertEqual(query(path, "SELECT id FROM kv WHERE k = 77"), [(8,)])
+
     def test_a_wrong_statement_fails_before_ready(self):
         cases = {
             "SELECT nothing FROM kv": "SQLITE_ERROR",
