@@ -1,6 +1,6 @@
 //! Loops as a programmer would write them for one question, to measure the overhead of the runner: the same random
-//! values, but no clock, no histogram, and no options. As in the other languages, the loop runs in a separate thread like a
-//! worker: in a process with one thread, a point read is faster (docs/method/bias.md).
+//! values, but no clock, no histogram, and no options. As in the other languages, the loop runs in a separate thread
+//! like a worker: in a process with one thread, a point read is faster (docs/method/bias.md).
 //!
 //! `handwritten rusqlite|by-hand|c insert|batch|read DB N SEED` inserts N rows one by one in autocommit mode, inserts N
 //! batches of 1000, or reads N random existing rows by rowid. Prints operations per second. The loops of `c` are in

@@ -244,7 +244,8 @@ class Statements(Runs):
         for driver in DRIVERS:
             with self.subTest(driver=driver):
                 path = self.made(8)
-                outcome = Outcome(trial(driver, path, [take, spoil, use], [role("r", [0, 1, 2], 1, {"transactions": 3})]))
+                once = role("r", [0, 1, 2], 1, {"transactions": 3})
+                outcome = Outcome(trial(driver, path, [take, spoil, use], [once]))
                 self.assertEqual(outcome.operation("r", "spoil")["failed"], 1)
                 self.assertEqual(query(path, "SELECT id FROM kv WHERE k = 77"), [(8,)])
 
