@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use litelab_protocol::{Connection, Executor, Prepare, Sharing, Trial};
+use litelab_protocol::{Connection, Executor, Prepare, Sharing, Transaction, Trial};
 
 use super::{Context, ScenarioError, conditions, data, invariants, profiles, roles, transactions, variants};
 use crate::claim::Claim;
@@ -16,8 +16,10 @@ use crate::setting::Setting;
 use crate::study::{Location, Scenario, Study};
 use crate::workload::Workload;
 
-/// Longest wait in milliseconds for transactions in progress at the end of a role: twice the usual lock timeout.
+/// Wait in milliseconds for transactions in progress at the end of a role: twice the usual lock timeout.
 const DRAIN_MS: u64 = 10_000;
+/// The wait is at least this many times the longest pause of a transaction, behind which others wait.
+const DRAIN_PAUSES: u64 = 6;
 /// Interval of ticks in milliseconds.
 const TICK_MS: u64 = 100;
 /// Interval of the host probe in milliseconds if a metric uses its values.
@@ -25,6 +27,11 @@ const PROBE_MS: u64 = 10;
 /// Interval of the host probe in milliseconds otherwise: sufficient to detect in each tick that the host program hangs,
 /// at a tenth of the cost.
 const IDLE_PROBE_MS: u64 = TICK_MS;
+
+/// Sum of a transaction's pauses in microseconds.
+fn paused_us(transaction: &Transaction) -> u64 {
+    transaction.hold_us + transaction.statements.iter().map(|s| s.hold_us).sum::<u64>()
+}
 
 /// Resolves one variant. `vars` are the variables of the scenario.
 ///
@@ -67,6 +74,8 @@ pub(super) fn resolve(
         .into());
     }
     let duration_ms = roles::duration_ms(&roles);
+    let longest_us = transactions.iter().map(paused_us).max().unwrap_or_default();
+    let drain_ms = DRAIN_MS.max(DRAIN_PAUSES * longest_us / 1_000);
     let mut trial = Trial {
         protocol: litelab_protocol::VERSION,
         id: String::new(),
@@ -86,7 +95,7 @@ pub(super) fn resolve(
         transactions,
         roles,
         warmup_ms,
-        drain_ms: DRAIN_MS,
+        drain_ms,
         tick_ms: TICK_MS,
         probe_ms: if metrics.iter().any(of_probe) { PROBE_MS } else { IDLE_PROBE_MS },
         runtime_threads: scenario

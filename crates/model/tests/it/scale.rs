@@ -69,6 +69,17 @@ fn nothing_is_left_out_of_a_count_a_given_rate_a_search_or_a_kill() {
 }
 
 #[test]
+fn a_trial_waits_at_its_end_for_six_of_its_longest_pauses() {
+    let drain = |hold: u64| {
+        let roles = "role.r = { run = 'read', for = '9s' }\nrole.w = { run = 'write', until = 'r' }";
+        let about = "name = 's'\ntitle = '?'\nworkload = 'async-runtime'\n[[scenario]]\nname = 'one'";
+        let plan = resolve_beside(&[], &format!("{about}\nvars.hold = {hold}\n{roles}\n"), &Options::default());
+        plan.unwrap_or_else(|e| panic!("{e}")).variants[0].trial.drain_ms
+    };
+    assert_eq!([100, 1_000, 10_000].map(drain), [10_000, 10_000, 60_000]);
+}
+
+#[test]
 fn a_scenario_has_the_rounds_that_its_intervals_need() {
     let rounds = |variants: &str, rounds: u32, options: &Options| {
         let lines = format!("rounds = {rounds}\nmetrics = ['p50']\n[[scenario]]\nname = 'one'\n{BY_TIME}\n{variants}");
