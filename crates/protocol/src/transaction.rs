@@ -216,6 +216,14 @@ pub enum NowUnit {
     Iso,
 }
 
+impl Transaction {
+    /// Sum of its pauses in microseconds, if all its statements are executed.
+    #[must_use]
+    pub fn paused_us(&self) -> u64 {
+        self.hold_us + self.statements.iter().map(|s| s.hold_us).sum::<u64>()
+    }
+}
+
 impl Begin {
     /// The SQL text; `None` for autocommit.
     #[must_use]

@@ -75,8 +75,7 @@ fn held(variant: &Variant, role: &Role) -> u64 {
         let transaction = variant.trial.transactions.get(transaction as usize)?;
         // A required statement without a row may end the transaction before the later pauses.
         let required = transaction.statements.iter().any(|s| s.required);
-        let statements: u64 = transaction.statements.iter().map(|s| s.hold_us).sum();
-        Some(transaction.hold_us + if required { 0 } else { statements })
+        Some(if required { transaction.hold_us } else { transaction.paused_us() })
     };
     role.steps.iter().filter_map(|step| of_step(step.transaction)).min().unwrap_or_default()
 }

@@ -28,11 +28,6 @@ const PROBE_MS: u64 = 10;
 /// at a tenth of the cost.
 const IDLE_PROBE_MS: u64 = TICK_MS;
 
-/// Sum of a transaction's pauses in microseconds.
-fn paused_us(transaction: &Transaction) -> u64 {
-    transaction.hold_us + transaction.statements.iter().map(|s| s.hold_us).sum::<u64>()
-}
-
 /// Resolves one variant. `vars` are the variables of the scenario.
 ///
 /// # Errors
@@ -74,7 +69,7 @@ pub(super) fn resolve(
         .into());
     }
     let duration_ms = roles::duration_ms(&roles);
-    let longest_us = transactions.iter().map(paused_us).max().unwrap_or_default();
+    let longest_us = transactions.iter().map(Transaction::paused_us).max().unwrap_or_default();
     let drain_ms = DRAIN_MS.max(DRAIN_PAUSES * longest_us / 1_000);
     let mut trial = Trial {
         protocol: litelab_protocol::VERSION,

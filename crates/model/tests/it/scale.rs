@@ -70,13 +70,17 @@ fn nothing_is_left_out_of_a_count_a_given_rate_a_search_or_a_kill() {
 
 #[test]
 fn a_trial_waits_at_its_end_for_six_of_its_longest_pauses() {
-    let drain = |hold: u64| {
-        let roles = "role.r = { run = 'read', for = '9s' }\nrole.w = { run = 'write', until = 'r' }";
-        let about = "name = 's'\ntitle = '?'\nworkload = 'async-runtime'\n[[scenario]]\nname = 'one'";
-        let plan = resolve_beside(&[], &format!("{about}\nvars.hold = {hold}\n{roles}\n"), &Options::default());
+    let drain = |hold: &str| {
+        let statement = "{ sql = 'INSERT INTO t VALUES (1)', hold = '1 s' }";
+        let workload = format!(
+            "name = 'w'\n[schema]\nsql = 'CREATE TABLE t(x)'\n[transaction.write]\nhold = '{hold}'\nsql = [{statement}]\n"
+        );
+        let scenario = "[[scenario]]\nname = 'one'\nrole.w = { run = 'write', count = 1 }";
+        let study = format!("name = 's'\ntitle = '?'\nworkload = 'w.toml'\n{scenario}\n");
+        let plan = resolve_beside(&[("w.toml", &workload)], &study, &Options::default());
         plan.unwrap_or_else(|e| panic!("{e}")).variants[0].trial.drain_ms
     };
-    assert_eq!([100, 1_000, 10_000].map(drain), [10_000, 10_000, 60_000]);
+    assert_eq!(["100 ms", "1 s", "10 s"].map(drain), [10_000, 12_000, 66_000], "the pause of its statement included");
 }
 
 #[test]
