@@ -63,7 +63,7 @@ pub struct Statement {
     /// Work of the client on each fetched row.
     pub work: Work,
     /// Names for the columns of the first row. Later statements of the transaction and the role's next transactions can
-    /// bind these values.
+    /// bind these values, unless the transaction is rolled back.
     pub yields: Vec<String>,
     /// Whether a result without a row ends the transaction, which is then committed and counted as `empty`.
     pub required: bool,

@@ -69,6 +69,8 @@ faults! {
     IgnoresThink = "ignores-think",
     /// Executes weighted steps in turn.
     IgnoresWeights = "ignores-weights",
+    /// Binds what a transaction yielded that was then rolled back: in the suite's trial, the number of `spoil`.
+    KeepsRolledBack = "keeps-rolled-back",
     /// Sets no PRAGMA and reports all as in effect.
     LiesAboutPragma = "lies-about-pragma",
     /// Does not set `synchronous` and reports it as in effect.
@@ -253,6 +255,14 @@ impl Fault {
                 }
             }
             Self::IgnoresWeights => trial.roles.iter_mut().for_each(|r| r.order = Order::Cycle),
+            Self::KeepsRolledBack => {
+                let spoiled = trial.transactions.iter().find(|t| t.name == "spoil").map(|t| t.params.clone());
+                let drawn = spoiled.and_then(|params| params.into_iter().find(|p| p.name == "row"));
+                let after = trial.transactions.iter_mut().find(|t| t.name == "after");
+                if let (Some(drawn), Some(after)) = (drawn, after) {
+                    after.params[0].source = drawn.source;
+                }
+            }
             Self::LiesAboutPragma | Self::OrchestrationLiesAboutPragma | Self::QueueLiesAboutPragma => {
                 trial.connection.settings.clear()
             }

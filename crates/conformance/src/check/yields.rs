@@ -4,6 +4,7 @@ use litelab_protocol::draw::Value;
 use litelab_protocol::{Begin, Dialect, Fetch, Source, Statement};
 
 use super::{Found, passed};
+use crate::dialect::not_unique;
 use crate::draft::{Draft, count, query, statement, transaction, yielding};
 use crate::error::ensure;
 use crate::subject::Subject;
@@ -49,8 +50,8 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     passed("5 claims, 4 in vain")
 }
 
-/// A value yielded by one statement and bound in the next, yielded by one transaction and bound in another, and null
-/// before the first yield.
+/// A value yielded by one statement and bound in the next, yielded by one transaction and bound in another, null
+/// before the first yield, and forgotten with a transaction that is rolled back.
 pub fn yields(subject: &Subject<'_>) -> Found {
     // A column without a type keeps the type of each value; only SQLite has such columns.
     let schema = subject.by(
@@ -58,8 +59,10 @@ pub fn yields(subject: &Subject<'_>) -> Found {
         "CREATE TABLE t(n BIGSERIAL, place TEXT, a BIGINT, b TEXT)",
         "CREATE TABLE t(n BIGINT AUTO_INCREMENT PRIMARY KEY, place TEXT, a BIGINT, b TEXT)",
     );
-    let database = subject.database(schema)?;
-    let values = || vec![yielded("a"), yielded("b"), ("row", Source::Sequence { start: 100, step: 1 })];
+    let schema = format!("{schema}; CREATE TABLE u(x INTEGER UNIQUE); INSERT INTO u VALUES (1)");
+    let database = subject.database(&schema)?;
+    let numbered = |start| vec![yielded("a"), yielded("b"), ("row", Source::Sequence { start, step: 1 })];
+    let values = || numbered(100);
     let note = |place: &str| statement(&format!("INSERT INTO t(place, a, b) VALUES ('{place}', ?1, ?2)"), &[0, 1]);
     let make = subject.by(
         "SELECT ?1, 'text ' || ?1",
@@ -67,26 +70,31 @@ pub fn yields(subject: &Subject<'_>) -> Found {
         "SELECT CAST(?1 AS SIGNED), CONCAT('text ', ?1)",
     );
     let make = Statement { required: false, ..yielding(make, &[2], &["a", "b"]) };
+    let not_unique_row = statement("INSERT INTO u VALUES (1)", &[]);
+    let spoil = vec![make.clone(), note("rolled back"), not_unique_row];
     let trial = Draft::new(subject)
         .on(&*database)
         .transaction(transaction("before", Begin::None, values(), vec![note("before")]))
         .transaction(transaction("make", Begin::Immediate, values(), vec![make, note("inside")]))
+        .transaction(transaction("spoil", Begin::Immediate, numbered(200), spoil))
         .transaction(transaction(
             "after",
             Begin::None,
             values(),
             vec![query("SELECT 1", &[], Fetch::All), note("after")],
         ))
-        .role("w", 1, &["before", "make", "after"], count(6))
+        .role("w", 1, &["before", "make", "spoil", "after"], count(8))
         .build();
-    subject.run(&trial)?;
+    let heard = subject.run(&trial)?;
+    let (code, failed) = (not_unique(subject.dialect()), 2);
+    ensure!(heard.errors(code) == (failed, 0), "{failed} transactions are to fail, and it counts {:?}", heard.errors(code));
     let text = |n: i64| Value::Text(format!("text {n}"));
     let row = |place: &str, a: Value, b: Value| vec![Value::Text(place.into()), a, b];
     let expected = [
         row("before", Value::Null, Value::Null),
         row("inside", Value::Integer(100), text(100)),
         row("after", Value::Integer(100), text(100)),
-        // The worker keeps its values from one round to the next.
+        // The worker keeps its values from one round to the next, and none of those that were rolled back.
         row("before", Value::Integer(100), text(100)),
         row("inside", Value::Integer(101), text(101)),
         row("after", Value::Integer(101), text(101)),
@@ -96,5 +104,5 @@ pub fn yields(subject: &Subject<'_>) -> Found {
         ensure!(found == expected, "row {i} (place, a, b) is {found:?}, not {expected:?}");
     }
     ensure!(found.len() == expected.len(), "{} rows, and 6 are due", found.len());
-    passed("within a transaction, to the next one, and null before")
+    passed("within a transaction, to the next one, null before, and not after a rollback")
 }

@@ -38,6 +38,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("ignores-retry", "retry", "3 tries"),
     ("ignores-think", "think", "outside them"),
     ("ignores-weights", "order", "by weight"),
+    ("keeps-rolled-back", "yields", "row 2 (place, a, b) is [Text(\"after\"), Integer(200)"),
     ("lies-about-pragma", "settings-by-effect", "journal_mode: WAL was asked for"),
     ("lies-about-pragma", "settings-by-sql", "` = "),
     ("lies-about-synchronous", "settings-by-sql", "`synchronous` = "),
