@@ -167,17 +167,7 @@ pub fn transaction(name: &str, begin: Begin, params: Vec<(&str, Source)>, statem
 
 /// A statement that is executed once and whose rows are not fetched.
 pub fn statement(sql: &str, bind: &[u32]) -> Statement {
-    Statement {
-        sql: sql.into(),
-        bind: bind.to_vec(),
-        tuples: 1,
-        repeat: 1,
-        fetch: Fetch::None,
-        work: Work::None,
-        yields: Vec::new(),
-        required: false,
-        hold_us: 0,
-    }
+    Statement::new(sql, bind)
 }
 
 /// A query whose rows are fetched and read.

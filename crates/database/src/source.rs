@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use litelab_observe::{DatabaseHeader, FileSizes, sidecar};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
@@ -234,20 +235,14 @@ impl Inode {
     }
 }
 
+/// What is percent-encoded in a path within a URI.
+pub const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// The `file:` URI that opens a path as immutable.
 #[must_use]
 pub fn immutable(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut uri = String::from("file:");
-    for &byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri.push_str("?immutable=1");
-    uri
+    format!("file:{}?immutable=1", percent_encode(path.as_os_str().as_encoded_bytes(), PATH))
 }
 
 #[cfg(test)]

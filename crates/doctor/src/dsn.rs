@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use litelab_model::advisory::Version;
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use crate::rule;
@@ -57,23 +58,7 @@ impl Dsn {
 
 /// Text with `%XX` and `+` decoded, as in the query of a URL.
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let code = (*first == b'%').then(|| after.get(..2)).flatten();
-        let code = code.and_then(|two| std::str::from_utf8(two).ok()).and_then(|two| u8::from_str_radix(two, 16).ok());
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(if *first == b'+' { b' ' } else { *first });
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 /// A key that drivers document, from `rules/keys.toml`.
@@ -151,6 +136,7 @@ mod tests {
         assert!(Dsn::parse(":memory:").is_memory() && Dsn::parse("file::memory:?cache=shared").is_memory());
         assert_eq!(decoded("100%"), "100%");
         assert_eq!(decoded("%zz%41"), "%zzA");
+        assert_eq!(decoded("%2B+%c3%bc%ff"), "+ ü\u{fffd}");
     }
 
     #[test]

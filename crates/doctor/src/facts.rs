@@ -124,7 +124,7 @@ pub struct Host {
     /// Free inodes for this user; `None` where the file system has no limit.
     pub free_files: Option<u64>,
     /// Service that synchronises the folder, from its path or marker files: `Dropbox`, `OneDrive`, `iCloud`,
-    /// `Google Drive`, `Nextcloud`, `Syncthing`.
+    /// `Google Drive`, `Nextcloud`, `ownCloud`, `Syncthing`, `a cloud storage provider`.
     pub synced_by: Option<&'static str>,
     /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn` or another name; `None` outside a container.
     pub container: Option<String>,

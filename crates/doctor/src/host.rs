@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use litelab_observe::environment::disk::WriteCache;
-use litelab_observe::environment::filesystem::{Filesystem, is_mount_point};
-use litelab_observe::environment::{DeviceKind, Disk, FsyncConfig, FsyncProbe};
+use litelab_observe::environment::filesystem::{Filesystem, class, is_mount_point};
+use litelab_observe::environment::warning::synced_by;
+use litelab_observe::environment::{Disk, FsyncConfig, FsyncProbe};
+use serde::Serialize;
 
 use crate::facts::Host;
 
@@ -29,11 +30,8 @@ pub fn look(path: &Path, fsync: bool) -> Host {
     host.container = container();
     host.wsl = text("/proc/sys/kernel/osrelease").is_some_and(|release| release.to_lowercase().contains("microsoft"));
     if let Some(disk) = Disk::below(folder) {
-        host.disk = Some(kind(disk.kind).to_owned());
-        host.write_cache = disk.write_cache.map(|cache| match cache {
-            WriteCache::WriteBack => "write-back".to_owned(),
-            WriteCache::WriteThrough => "write-through".to_owned(),
-        });
+        host.disk = word(disk.kind);
+        host.write_cache = disk.write_cache.and_then(word);
     }
     if fsync && let Ok(probe) = FsyncProbe::run(folder, FsyncConfig::default()) {
         let milliseconds = |nanoseconds: u64| nanoseconds as f64 / 1e6;
@@ -43,64 +41,9 @@ pub fn look(path: &Path, fsync: bool) -> Host {
     host
 }
 
-/// Class of a file system by its kernel name.
-#[must_use]
-pub fn class(name: &str) -> &'static str {
-    match name {
-        "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "afs" | "ceph" | "glusterfs" | "lustre" | "beegfs" | "gfs2"
-        | "ocfs2" | "fuse.sshfs" | "fuse.glusterfs" | "fuse.ceph" | "fuse.s3fs" | "fuse.rclone" | "fuse.gcsfuse"
-        | "fuse.juicefs" | "davfs" | "fuse.davfs2" => "network",
-        "virtiofs" | "9p" | "vboxsf" | "vmhgfs" | "fuse.vmhgfs-fuse" | "drvfs" | "prl_fs" | "fakeowner"
-        | "fuse.grpcfuse" | "fuse.osxfs" => "shared",
-        "overlay" | "overlayfs" | "aufs" => "overlay",
-        "tmpfs" | "ramfs" => "memory",
-        // A local disk behind FUSE by the kernel's own block device.
-        "fuseblk" => "local",
-        name if name == "fuse" || name.starts_with("fuse.") => "fuse",
-        "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "zfs" | "f2fs" | "bcachefs" | "jfs" | "reiserfs" | "vfat"
-        | "exfat" | "ntfs" | "ntfs3" | "apfs" | "hfs" | "ufs" => "local",
-        _ => "unknown",
-    }
-}
-
-fn kind(kind: DeviceKind) -> &'static str {
-    match kind {
-        DeviceKind::Rotational => "rotational",
-        DeviceKind::Ssd => "ssd",
-        DeviceKind::Nvme => "nvme",
-        DeviceKind::Virtual => "virtual",
-        DeviceKind::Loop => "loop",
-        DeviceKind::Network => "network",
-        DeviceKind::Ram => "ram",
-        DeviceKind::Unknown => "unknown",
-    }
-}
-
-/// Service that synchronises a folder: by a folder name on its path, or by a marker file of the service above it.
-fn synced_by(folder: &Path) -> Option<&'static str> {
-    let names = folder.components().filter_map(|part| part.as_os_str().to_str()).find_map(|name| match name {
-        "Dropbox" => Some("Dropbox"),
-        "OneDrive" => Some("OneDrive"),
-        "Google Drive" | "GoogleDrive" => Some("Google Drive"),
-        "Mobile Documents" => Some("iCloud"),
-        "Nextcloud" => Some("Nextcloud"),
-        _ => None,
-    });
-    let marked = || {
-        folder.ancestors().find_map(|above| {
-            let has = |name: &str| above.join(name).exists();
-            if has(".stfolder") {
-                Some("Syncthing")
-            } else if has(".dropbox") {
-                Some("Dropbox")
-            } else if has(".nextcloudsync.log") {
-                Some("Nextcloud")
-            } else {
-                None
-            }
-        })
-    };
-    names.or_else(marked)
+/// The word that a value serialises to.
+fn word(value: impl Serialize) -> Option<String> {
+    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
 }
 
 /// Kind of the container this process runs in, by the files and variables that container engines set.
@@ -135,20 +78,5 @@ mod tests {
         let measured = look(&folder.path().join("app.db"), true);
         assert!(measured.fsync_ms.is_some_and(|ms| ms > 0.0), "{measured:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are gone");
-    }
-
-    #[test]
-    fn file_systems_have_a_class() {
-        let classes = ["nfs4", "fuse.sshfs", "fuse.other", "virtiofs", "overlay", "tmpfs", "ext4", "newfs"].map(class);
-        assert_eq!(classes, ["network", "network", "fuse", "shared", "overlay", "memory", "local", "unknown"]);
-    }
-
-    #[test]
-    fn a_synced_folder_is_known_by_name_or_marker() {
-        assert_eq!(synced_by(Path::new("/home/a/Dropbox/app")), Some("Dropbox"));
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(synced_by(folder.path()), None);
-        std::fs::create_dir(folder.path().join(".stfolder")).unwrap();
-        assert_eq!(synced_by(&folder.path().join("data")), Some("Syncthing"));
     }
 }

@@ -38,18 +38,19 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
             SqliteImage { image: found.image, version, source_id: found.source_id }
         };
         let drivers: Vec<_> = holder.modules.iter().filter_map(driver).collect();
-        let sqlite: Vec<SqliteImage> = holder.sqlite.into_iter().map(copy).collect();
+        let program = holder.program;
+        let sqlite: Vec<SqliteImage> = program.sqlite.into_iter().map(copy).collect();
         Process {
             pid: holder.pid,
-            companion: companion(&holder.name, &holder.command),
-            name: holder.name,
+            companion: companion(&program.name, &program.command),
+            name: program.name,
             sqlite_defects: common_defects(&sqlite),
             sqlite,
             locks: holder.locks.iter().map(Lock::to_string).collect(),
             snapshot,
             pins_bytes,
             deleted: holder.deleted,
-            other_namespace: holder.other_namespace,
+            other_namespace: program.other_namespace,
             descriptors: holder.descriptors,
             writable: holder.writable,
             driver_defects: drivers.iter().flat_map(|(name, version)| defect::of_driver(name, version)).collect(),

@@ -1,6 +1,8 @@
 //! Findings in SARIF 2.1.0 (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>), which code scanning
 //! services read.
 
+use litelab_database::source::PATH;
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
 use crate::judge::Finding;
@@ -40,7 +42,7 @@ pub fn log(rules: &[Rule], findings: &[Finding], version: &str, file: &str, stat
                 "message": { "text": format!("{}. {} Fix: {}", finding.message, finding.because, finding.fix) },
                 "locations": [{
                     "physicalLocation": {
-                        "artifactLocation": { "uri": uri(path) },
+                        "artifactLocation": { "uri": utf8_percent_encode(path, PATH).to_string() },
                         "region": { "startLine": finding.line.unwrap_or(1) },
                     },
                     "logicalLocations": [{ "fullyQualifiedName": finding.about }],
@@ -62,17 +64,4 @@ pub fn log(rules: &[Rule], findings: &[Finding], version: &str, file: &str, stat
 
 fn level(severity: Severity) -> &'static str {
     severity.name()
-}
-
-/// A path as a relative or absolute URI reference, percent-encoded.
-fn uri(path: &str) -> String {
-    let mut uri = String::new();
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
 }

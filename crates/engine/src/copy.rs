@@ -2,48 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use litelab_observe::{WalFile, sidecar};
-use thiserror::Error;
+
+use crate::error::EngineError;
 
 /// First bytes of an active rollback journal. A journal kept by `journal_mode=PERSIST` has zeros instead
 /// (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
 const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
-
-/// Reason for which a copy failed. No file is left at the destination.
-#[derive(Debug, Error)]
-pub enum CopyError {
-    /// The source has a log or journal with content, and so is not the complete database.
-    #[error("{} holds transactions that are not in {} itself: close every connection after `PRAGMA wal_checkpoint(TRUNCATE)`, or copy with VACUUM INTO", beside.display(), source_path.display())]
-    Unclean {
-        /// Path of the database to copy.
-        source_path: PathBuf,
-        /// Path of the log or journal.
-        beside: PathBuf,
-    },
-    /// The destination exists, or a log or journal that SQLite would use for the copy.
-    #[error("{} exists already: remove it, or choose another directory", .0.display())]
-    Exists(PathBuf),
-    /// The disk or the user's quota has no space left.
-    #[error("not enough space for a copy of {needed_bytes} bytes in {}: free some, or use a smaller database", dir.display())]
-    NotEnoughSpace {
-        /// Directory of the copy.
-        dir: PathBuf,
-        /// Length of the source in bytes.
-        needed_bytes: u64,
-        /// Error of the system call.
-        source: io::Error,
-    },
-    /// Any other I/O error.
-    #[error("cannot {step}: {error}")]
-    Io {
-        /// Operation that failed.
-        step: &'static str,
-        /// Error of the system call.
-        error: io::Error,
-    },
-}
 
 /// Copies the closed database `from` to `to`, which must not exist, and syncs the file and its directory, so that the
 /// kernel has no page of the copy left to write during a trial. The copy gets its name when it is complete. It shares
@@ -53,17 +20,20 @@ pub enum CopyError {
 /// (see [`litelab_observe`]).
 ///
 /// # Errors
-/// A [`CopyError`]; no file is left at the destination.
-pub fn copy_database(from: &Path, to: &Path) -> Result<(), CopyError> {
+/// If the source has a log or journal with content, and so is not the complete database; if the destination exists, or
+/// a log or journal that SQLite would use for the copy; if a file cannot be read or written. No file is left at the
+/// destination.
+pub fn copy_database(from: &Path, to: &Path) -> Result<(), EngineError> {
     refuse_unclean(from)?;
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let path = sidecar(to, suffix);
         if path.symlink_metadata().is_ok() {
-            return Err(CopyError::Exists(path));
+            return Err(exists(&path));
         }
     }
-    let mut source = File::open(from).map_err(io_error("open the database to copy"))?;
-    let metadata = source.metadata().map_err(io_error("read the database's length"))?;
+    let failed = |e: io::Error| EngineError::io("copy this database", from, &e);
+    let mut source = File::open(from).map_err(failed)?;
+    let metadata = source.metadata().map_err(failed)?;
     place(to, metadata.len(), |file| {
         if io::copy(&mut source, file)? != metadata.len() {
             return Err(io::Error::other("the database changed its length while it was copied"));
@@ -72,46 +42,51 @@ pub fn copy_database(from: &Path, to: &Path) -> Result<(), CopyError> {
     })
 }
 
-fn refuse_unclean(from: &Path) -> Result<(), CopyError> {
-    let unclean = |beside| Err(CopyError::Unclean { source_path: from.to_owned(), beside });
+fn refuse_unclean(from: &Path) -> Result<(), EngineError> {
+    let unclean = |beside: &Path| {
+        Err(EngineError::BadInput(format!(
+            "{} holds transactions that are not in {} itself: close every connection after \
+             `PRAGMA wal_checkpoint(TRUNCATE)`, or copy with VACUUM INTO",
+            beside.display(),
+            from.display()
+        )))
+    };
     let wal = sidecar(from, "-wal");
-    match WalFile::read(&wal).map_err(io_error("read the database's log"))? {
-        Some(log) if log.frames() != Some(0) => return unclean(wal),
+    match WalFile::read(&wal).map_err(|e| EngineError::io("read this log", &wal, &e))? {
+        Some(log) if log.frames() != Some(0) => return unclean(&wal),
         _ => {}
     }
     let journal = sidecar(from, "-journal");
     let mut start = Vec::new();
     match File::open(&journal).and_then(|file| file.take(8).read_to_end(&mut start)) {
-        Ok(_) if start == JOURNAL_MAGIC => unclean(journal),
+        Ok(_) if start == JOURNAL_MAGIC => unclean(&journal),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(io_error("read the database's journal")(error)),
+        Err(error) => Err(EngineError::io("read this journal", &journal, &error)),
     }
 }
 
 /// Lets `fill` write a temporary file, syncs it, renames it to `to` and syncs the directory.
-fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), CopyError> {
+fn place(to: &Path, bytes: u64, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), EngineError> {
     let dir = match to.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),
     };
-    let failed = |step| move |error| classified(step, error, dir, bytes);
+    let what = format!("make a copy of {bytes} bytes");
+    let failed = |e: io::Error| EngineError::io(&what, to, &e);
     // Deleted on drop, and so on every error below.
-    let mut scratch = tempfile::Builder::new()
-        .prefix(".litelab-copy-")
-        .tempfile_in(dir)
-        .map_err(failed("create a file for the copy"))?;
-    fill(scratch.as_file_mut()).map_err(failed("copy the database"))?;
+    let mut scratch = tempfile::Builder::new().prefix(".litelab-copy-").tempfile_in(dir).map_err(failed)?;
+    fill(scratch.as_file_mut()).map_err(failed)?;
     // File systems with delayed allocation report a full disk here at the latest.
-    scratch.as_file().sync_all().map_err(failed("sync the copy"))?;
+    scratch.as_file().sync_all().map_err(failed)?;
     scratch.persist_noclobber(to).map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => CopyError::Exists(to.to_owned()),
-        _ => failed("name the copy")(error.error),
+        io::ErrorKind::AlreadyExists => exists(to),
+        _ => failed(error.error),
     })?;
     if let Err(error) = sync_directory(dir) {
         // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(to);
-        return Err(failed("sync the copy's directory")(error));
+        return Err(failed(error));
     }
     Ok(())
 }
@@ -120,17 +95,8 @@ fn sync_directory(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-fn io_error(step: &'static str) -> impl Fn(io::Error) -> CopyError {
-    move |error| CopyError::Io { step, error }
-}
-
-fn classified(step: &'static str, source: io::Error, dir: &Path, needed_bytes: u64) -> CopyError {
-    match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            CopyError::NotEnoughSpace { dir: dir.to_owned(), needed_bytes, source }
-        }
-        _ => CopyError::Io { step, error: source },
-    }
+fn exists(path: &Path) -> EngineError {
+    EngineError::BadInput(format!("{} exists already: remove it, or choose another directory", path.display()))
 }
 
 #[cfg(test)]
@@ -182,11 +148,12 @@ mod tests {
             .unwrap_err()
         };
         for errno in [libc::ENOSPC, libc::EDQUOT] {
-            let error = full(errno);
-            assert!(matches!(error, CopyError::NotEnoughSpace { needed_bytes: 7, .. }), "{error:?}");
+            let text = full(errno).to_string();
+            let says = ["b.db: cannot make a copy of 7 bytes", "free some space"];
+            assert!(says.iter().all(|part| text.contains(part)), "{text}");
         }
-        let other = full(5);
-        assert!(matches!(other, CopyError::Io { .. }) && other.to_string().contains("os error 5"), "{other}");
+        let other = full(5).to_string();
+        assert!(other.contains("os error 5") && !other.contains("free some space"), "{other}");
         assert_eq!(files_in(dir.path()), [""; 0]);
     }
 
@@ -203,8 +170,7 @@ mod tests {
         std::fs::copy(&wal, sidecar(&other, "-wal")).unwrap();
         drop(open);
         let error = copy_database(&other, &dir.path().join("b.db")).unwrap_err();
-        assert!(matches!(error, CopyError::Unclean { .. }), "{error:?}");
-        assert!(error.to_string().contains("wal_checkpoint"), "{error}");
+        assert!(error.is_bad_input() && error.to_string().contains("wal_checkpoint"), "{error}");
         // Closing the connection removes the log, and the file is the complete database.
         copy_database(&from, &dir.path().join("b.db")).unwrap();
         let copy = rusqlite::Connection::open(dir.path().join("b.db")).unwrap();
@@ -217,8 +183,8 @@ mod tests {
         let from = dir.path().join("a.db");
         std::fs::write(&from, "x").unwrap();
         std::fs::write(sidecar(&from, "-journal"), [&JOURNAL_MAGIC[..], &[0; 100]].concat()).unwrap();
-        let refused = copy_database(&from, &dir.path().join("b.db"));
-        assert!(matches!(refused, Err(CopyError::Unclean { .. })), "{refused:?}");
+        let refused = copy_database(&from, &dir.path().join("b.db")).unwrap_err();
+        assert!(refused.to_string().contains("a.db-journal holds transactions"), "{refused}");
         std::fs::write(sidecar(&from, "-journal"), [0; 108]).unwrap();
         copy_database(&from, &dir.path().join("b.db")).unwrap();
     }
@@ -246,7 +212,8 @@ mod tests {
         for suffix in ["", "-wal", "-shm", "-journal"] {
             let leftover = sidecar(&to, suffix);
             std::fs::write(&leftover, "old").unwrap();
-            assert!(matches!(copy_database(&from, &to), Err(CopyError::Exists(path)) if path == leftover));
+            let refused = copy_database(&from, &to).unwrap_err();
+            assert!(refused.to_string().starts_with(&format!("{} exists", leftover.display())), "{refused}");
             assert_eq!(std::fs::read(&leftover).unwrap(), b"old");
             std::fs::remove_file(leftover).unwrap();
         }
@@ -257,7 +224,7 @@ mod tests {
     fn absent_source_and_absent_directory() {
         let dir = tempfile::tempdir().unwrap();
         let absent = copy_database(&dir.path().join("no.db"), &dir.path().join("b.db")).unwrap_err();
-        assert!(matches!(absent, CopyError::Io { .. }), "{absent:?}");
+        assert!(absent.to_string().contains("no.db: cannot copy this database"), "{absent}");
         std::fs::write(dir.path().join("a.db"), "x").unwrap();
         assert!(copy_database(&dir.path().join("a.db"), &dir.path().join("no/b.db")).is_err());
         assert_eq!(files_in(dir.path()), ["a.db"]);

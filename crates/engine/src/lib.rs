@@ -34,7 +34,7 @@ pub mod verify;
 #[cfg(not(feature = "servers"))]
 mod without_servers;
 
-pub use copy::{CopyError, copy_database};
+pub use copy::copy_database;
 pub use error::EngineError;
 pub use ready::{Ready, With};
 pub use run::{Run, RunOptions};

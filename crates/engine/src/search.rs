@@ -130,7 +130,6 @@ fn broken_by(search: &SearchPlan, measurement: &Measurement) -> Option<(String, 
 #[cfg(test)]
 mod tests {
     use litelab_model::condition::LimitPlan;
-    use litelab_observe::Summary;
 
     use super::*;
 
@@ -151,21 +150,8 @@ mod tests {
             "service": litelab_protocol::histogram::Histogram::new(),
         });
         let operations = vec![serde_json::from_value(operation).expect("operation")];
-        Measurement {
-            result: litelab_protocol::TrialResult { operations, ..Default::default() },
-            settings: vec![],
-            summary: Summary::default(),
-            cpu_ns: 0,
-            database_bytes: 0,
-            wal_after_bytes: 0,
-            content: Default::default(),
-            flags,
-            search: None,
-            on_server: false,
-            stall_ns: None,
-            gauges: Default::default(),
-            timed_ns: std::collections::BTreeMap::new(),
-        }
+        let result = litelab_protocol::TrialResult { operations, ..Default::default() };
+        Measurement { result, flags, ..Measurement::default() }
     }
 
     #[test]

@@ -78,20 +78,11 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use litelab_protocol::{Order, Until};
+    use litelab_protocol::Until;
 
     fn schedule(rate: f64, arrivals: Arrivals) -> Schedule {
-        let role = Role {
-            name: "r".into(),
-            workers: 1,
-            first_worker: 0,
-            first_in_role: 0,
-            workers_in_role: 1,
-            order: Order::Cycle,
-            steps: vec![],
-            load: Load::Open { rate, arrivals },
-            until: Until::Time { ms: 1 },
-        };
+        let mut role = crate::testing::role("r", 1, &[], Until::Time { ms: 1 });
+        role.load = Load::Open { rate, arrivals };
         Schedule::new(3, &role).expect("valid").expect("open")
     }
 

@@ -198,6 +198,8 @@ impl Tally {
 mod tests {
     use super::*;
 
+    use litelab_protocol::Begin;
+
     fn until(end: u64, ending: Ending) -> Execution {
         Execution { ending, end, ..Execution::default() }
     }
@@ -207,16 +209,7 @@ mod tests {
     }
 
     fn tally() -> Tally {
-        use litelab_protocol::{Begin, Transaction};
-        let transaction = Transaction {
-            name: "t".into(),
-            begin: Begin::None,
-            writes: true,
-            hold_us: 0,
-            timed_rows: false,
-            params: Vec::new(),
-            statements: Vec::new(),
-        };
+        let transaction = crate::testing::transaction("t", Begin::None, vec![], vec![]);
         Tally::new(vec![Record::new(&transaction, false, false)])
     }
 

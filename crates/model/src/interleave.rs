@@ -46,10 +46,7 @@ pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], ro
             dimensions: scenario.dimensions.iter().cloned().chain([SIDE.to_owned()]).collect(),
             baseline: first,
             metrics: scenario.metrics.clone(),
-            alerts: Vec::new(),
-            usl: None,
-            effects: false,
-            timeline: 0,
+            ..ScenarioPlan::default()
         });
     }
     plan

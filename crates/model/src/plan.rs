@@ -20,7 +20,7 @@ use crate::study::Location;
 pub const AA: &str = "aa";
 
 /// A resolved study.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Name of the study.
     pub study: String,
@@ -55,7 +55,7 @@ pub struct Plan {
 }
 
 /// A scenario of a plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioPlan {
     /// Name of the scenario.
     pub name: String,

@@ -44,6 +44,6 @@ pub use rusage::{Exited, MeasuredChild};
 pub use sample::{Sample, Series};
 pub use sampler::{Recording, Sampler, SamplerConfig};
 pub use scheduling::wait_for_turn;
-pub use shm::{WalIndex, WalIndexError};
+pub use shm::WalIndex;
 pub use summary::{LockShare, Summary};
-pub use wal::{WalFile, WalHeader, WalHeaderError};
+pub use wal::{WalFile, WalHeader};

@@ -6,7 +6,6 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::checksum::{Words, checksum, word};
 use super::files::absent_is_none;
@@ -47,27 +46,13 @@ pub struct WalIndex {
     pub read_marks: [Option<u32>; 5],
 }
 
-/// Error for bytes that are not a usable wal-index header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum WalIndexError {
-    /// Fewer than 136 bytes.
-    #[error("{0} bytes are too few for a wal-index header")]
-    Short(usize),
-    /// The two copies differ: read during a write.
-    #[error("the two copies of the wal-index header differ")]
+/// Why bytes are not a usable wal-index header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unreadable {
+    /// Read during a write, or damaged: the two copies differ, or the checksum does not match.
     Torn,
-    /// No connection has recovered the log yet.
-    #[error("the wal-index is not initialised")]
-    Uninitialised,
-    /// The format version is not 3007000.
-    #[error("unknown wal-index version {0}")]
-    Version(u32),
-    /// The page size is not a power of two between 512 and 65,536.
-    #[error("impossible page size {0}")]
-    PageSize(u32),
-    /// Invalid data, or read during a write.
-    #[error("checksum of the wal-index header does not match")]
-    Checksum,
+    /// Too few bytes, no connection has recovered the log yet, or another format.
+    Invalid,
 }
 
 impl WalIndex {
@@ -75,33 +60,28 @@ impl WalIndex {
     pub const BYTES: usize = 136;
 
     /// Parses a wal-index header in this machine's byte order.
-    ///
-    /// # Errors
-    /// A [`WalIndexError`]; [`WalIndexError::Torn`] and [`WalIndexError::Checksum`] may be transient.
-    pub fn parse(bytes: &[u8]) -> Result<Self, WalIndexError> {
+    fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
         if bytes.len() < Self::BYTES {
-            return Err(WalIndexError::Short(bytes.len()));
+            return Err(Unreadable::Invalid);
         }
         let (first, second) = (&bytes[..COPY], &bytes[COPY..2 * COPY]);
         if first != second {
-            return Err(WalIndexError::Torn);
+            return Err(Unreadable::Torn);
         }
         let at = |offset| u32::from_ne_bytes(word(bytes, offset));
-        if first[12] == 0 {
-            return Err(WalIndexError::Uninitialised);
-        }
-        if at(0) != VERSION {
-            return Err(WalIndexError::Version(at(0)));
+        let initialised = first[12] != 0;
+        if !initialised || at(0) != VERSION {
+            return Err(Unreadable::Invalid);
         }
         if checksum(&first[..SUMMED], Words::NATIVE) != [at(40), at(44)] {
-            return Err(WalIndexError::Checksum);
+            return Err(Unreadable::Torn);
         }
         let page_size = match u16::from_ne_bytes([first[14], first[15]]) {
             0 => None,
             // 65,536 does not fit in 16 bits and is written as 1.
             1 => Some(65_536),
             size if valid_page_size(size.into()) => Some(size.into()),
-            size => return Err(WalIndexError::PageSize(size.into())),
+            _ => return Err(Unreadable::Invalid),
         };
         // The salts are copied byte by byte from the WAL header, so they alone are big-endian.
         let salts = [32, 36].map(|offset| u32::from_be_bytes(word(bytes, offset)));
@@ -139,11 +119,11 @@ impl WalIndex {
             file.read_exact_at(&mut start, 0).ok()?;
             match Self::parse(&start) {
                 Ok(index) => return Some(index),
-                Err(WalIndexError::Torn | WalIndexError::Checksum) => {
+                Err(Unreadable::Torn) => {
                     *torn += 1;
                     std::thread::yield_now();
                 }
-                Err(_) => return None,
+                Err(Unreadable::Invalid) => return None,
             }
         }
         None
@@ -246,14 +226,14 @@ mod tests {
             at.iter().for_each(|&at| bad[at] ^= 0x10);
             WalIndex::parse(&bad)
         };
-        assert_eq!(spoil(&[16]), Err(WalIndexError::Torn));
-        assert_eq!(spoil(&[16, 16 + COPY]), Err(WalIndexError::Checksum));
-        assert!(matches!(spoil(&[0, COPY]), Err(WalIndexError::Version(_))));
+        assert_eq!(spoil(&[16]), Err(Unreadable::Torn));
+        assert_eq!(spoil(&[16, 16 + COPY]), Err(Unreadable::Torn));
+        assert_eq!(spoil(&[0, COPY]), Err(Unreadable::Invalid));
         let mut blank = good.clone();
         blank[12] = 0;
         blank[12 + COPY] = 0;
-        assert_eq!(WalIndex::parse(&blank), Err(WalIndexError::Uninitialised));
-        assert_eq!(WalIndex::parse(&good[..135]), Err(WalIndexError::Short(135)));
+        assert_eq!(WalIndex::parse(&blank), Err(Unreadable::Invalid));
+        assert_eq!(WalIndex::parse(&good[..135]), Err(Unreadable::Invalid));
     }
 
     proptest! {
@@ -273,9 +253,13 @@ mod tests {
             copy[40..44].copy_from_slice(&a.to_ne_bytes());
             copy[44..].copy_from_slice(&b.to_ne_bytes());
             let bytes = [&copy[..], &copy[..], &rest, &rest].concat();
+            let page_size = u16::from_ne_bytes([copy[14], copy[15]]);
             match WalIndex::parse(&bytes) {
                 Ok(index) => prop_assert!(index.backlog() <= index.frames),
-                Err(error) => prop_assert!(matches!(error, WalIndexError::PageSize(_)), "{error}"),
+                Err(error) => {
+                    prop_assert_eq!(error, Unreadable::Invalid);
+                    prop_assert!(page_size > 1 && !valid_page_size(page_size.into()), "{page_size}");
+                }
             }
         }
     }

@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::checksum::{Words, checksum, word};
 use super::files::absent_is_none;
@@ -28,55 +27,24 @@ pub struct WalHeader {
     pub salts: [u32; 2],
 }
 
-/// Error for bytes that are not the header of a write-ahead log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum WalHeaderError {
-    /// Fewer than 32 bytes.
-    #[error("{0} bytes are too few for a WAL header")]
-    Short(usize),
-    /// The first four bytes are not a magic number.
-    #[error("{0:#010x} is no WAL magic number")]
-    Magic(u32),
-    /// The format version is not 3007000.
-    #[error("unknown WAL format version {0}")]
-    Version(u32),
-    /// The page size is not a power of two between 512 and 65,536.
-    #[error("impossible page size {0}")]
-    PageSize(u32),
-    /// Invalid data, or read during a write.
-    #[error("checksum of the WAL header does not match")]
-    Checksum,
-}
-
 impl WalHeader {
     /// Length of the header in bytes.
     pub const BYTES: usize = 32;
 
-    /// Parses a header at the start of `bytes`.
-    ///
-    /// # Errors
-    /// A [`WalHeaderError`] unless magic number, version, page size and checksum are valid.
-    pub fn parse(bytes: &[u8]) -> Result<Self, WalHeaderError> {
+    /// Parses a header at the start of `bytes`; `None` unless magic number, version, page size and checksum are valid.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < Self::BYTES {
-            return Err(WalHeaderError::Short(bytes.len()));
+            return None;
         }
         let at = |offset| u32::from_be_bytes(word(bytes, offset));
-        let magic = at(0);
-        if magic & !1 != MAGIC {
-            return Err(WalHeaderError::Magic(magic));
-        }
-        if at(4) != VERSION {
-            return Err(WalHeaderError::Version(at(4)));
-        }
-        let page_size = at(8);
-        if !valid_page_size(page_size) {
-            return Err(WalHeaderError::PageSize(page_size));
+        let (magic, page_size) = (at(0), at(8));
+        if magic & !1 != MAGIC || at(4) != VERSION || !valid_page_size(page_size) {
+            return None;
         }
         let words = if magic & 1 == 1 { Words::Big } else { Words::Little };
-        if checksum(&bytes[..24], words) != [at(24), at(28)] {
-            return Err(WalHeaderError::Checksum);
-        }
-        Ok(WalHeader { page_size, checkpoint_sequence: at(12), salts: [at(16), at(20)] })
+        let valid = checksum(&bytes[..24], words) == [at(24), at(28)];
+        valid.then(|| WalHeader { page_size, checkpoint_sequence: at(12), salts: [at(16), at(20)] })
     }
 
     /// Number of complete frames for a file of `file_bytes`. The file keeps its length at a restart, so this is the
@@ -112,7 +80,7 @@ impl WalFile {
         let bytes = file.metadata()?.len();
         let mut start = Vec::with_capacity(WalHeader::BYTES);
         file.take(WalHeader::BYTES as u64).read_to_end(&mut start)?;
-        Ok(Some(WalFile { bytes, header: WalHeader::parse(&start).ok() }))
+        Ok(Some(WalFile { bytes, header: WalHeader::parse(&start) }))
     }
 
     /// Number of frames by length; zero for an empty log, `None` for a non-empty log without a readable header.
@@ -201,9 +169,9 @@ mod tests {
         for bit in 0..WalHeader::BYTES * 8 {
             let mut bad = good.to_vec();
             bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(WalHeader::parse(&bad).is_err(), "bit {bit}");
+            assert!(WalHeader::parse(&bad).is_none(), "bit {bit}");
         }
-        assert_eq!(WalHeader::parse(&good[..31]), Err(WalHeaderError::Short(31)));
+        assert_eq!(WalHeader::parse(&good[..31]), None);
     }
 
     proptest! {
@@ -211,7 +179,7 @@ mod tests {
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             // 64 bits of magic number and version, and 64 of checksum: random bytes do not form a header.
-            prop_assert!(WalHeader::parse(&bytes).is_err());
+            prop_assert!(WalHeader::parse(&bytes).is_none());
         }
 
         #[test]

@@ -224,6 +224,24 @@ impl Transaction {
     }
 }
 
+impl Statement {
+    /// A statement that is executed once and that fetches and yields nothing.
+    #[must_use]
+    pub fn new(sql: impl Into<String>, bind: &[u32]) -> Self {
+        Self {
+            sql: sql.into(),
+            bind: bind.to_vec(),
+            tuples: 1,
+            repeat: 1,
+            fetch: Fetch::None,
+            work: Work::None,
+            yields: Vec::new(),
+            required: false,
+            hold_us: 0,
+        }
+    }
+}
+
 impl Begin {
     /// The SQL text; `None` for autocommit.
     #[must_use]

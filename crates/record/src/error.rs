@@ -33,7 +33,7 @@ impl RecordError {
     pub fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
         let line = format!("{}: cannot {what}: {error}", path.display());
         match error.kind() {
-            std::io::ErrorKind::StorageFull => {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                 Self::BadInput(format!("{line}; free some space, or choose another directory with --dir"))
             }
             std::io::ErrorKind::FileTooLarge => {
@@ -51,7 +51,7 @@ impl RecordError {
     #[must_use]
     pub fn run_file(what: &str, path: &Path, error: &std::io::Error) -> Self {
         match error.kind() {
-            std::io::ErrorKind::StorageFull => {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                 Self::Failed(format!("{}: cannot {what}: {error}; {REMEDY_OF_FULL_DISK}", path.display()))
             }
             _ => Self::io(what, path, error),

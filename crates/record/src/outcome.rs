@@ -73,7 +73,7 @@ pub enum FailureKind {
 }
 
 /// Evidence of a trial that succeeded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Counts and times reported by the runner; the sum over several processes.
     pub result: TrialResult,

@@ -1,6 +1,7 @@
 //! Reading a run file.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -96,7 +97,7 @@ impl RunInfo {
     /// Name of the run's file, without its path, which may contain the name of a person.
     #[must_use]
     pub fn file_name(&self) -> String {
-        self.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
+        file_name(&self.path)
     }
 
     /// Finds a driver and its runner by `driver` or `runner:driver`. The name of a driver may contain a colon
@@ -181,12 +182,28 @@ impl RunFile {
         Ok(self.get("directory")?.map(PathBuf::from))
     }
 
-    fn fail(&self, what: &str) -> impl Fn(rusqlite::Error) -> RecordError + '_ {
+    /// Name of the file, without its path.
+    pub(crate) fn file_name(&self) -> String {
+        file_name(&self.path)
+    }
+
+    /// The connection, for a read that begins now.
+    pub(crate) fn connection(&self) -> &Connection {
+        self.progress.made();
+        &self.connection
+    }
+
+    /// Whether it is a recording of databases in use, and no run.
+    pub(crate) fn is_recording(&self) -> Result<bool, RecordError> {
+        Ok(self.get("kind")?.as_deref() == Some("recording"))
+    }
+
+    pub(crate) fn fail(&self, what: &str) -> impl Fn(rusqlite::Error) -> RecordError + '_ {
         let what = what.to_owned();
         move |e| RecordError::sqlite(&what, &self.path, &e)
     }
 
-    fn get(&self, key: &str) -> Result<Option<String>, RecordError> {
+    pub(crate) fn get(&self, key: &str) -> Result<Option<String>, RecordError> {
         self.connection
             .query_row("SELECT value FROM run WHERE key = ?1", [key], |row| row.get(0))
             .optional()
@@ -197,15 +214,18 @@ impl RunFile {
         self.get(key)?.ok_or_else(|| RecordError::BadInput(format!("{}: its `{key}` is missing", self.path.display())))
     }
 
-    fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, RecordError> {
-        let damaged = |e: String| RecordError::BadInput(format!("{}: its {what} is damaged: {e}", self.path.display()));
+    pub(crate) fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, RecordError> {
         let parsed = if self.is_old {
-            let value = serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
-            serde_json::from_value(upgrade::convert(value).map_err(damaged)?)
+            let value = serde_json::from_str(text).map_err(|e| self.damaged(what, e))?;
+            serde_json::from_value(upgrade::convert(value).map_err(|e| self.damaged(what, e))?)
         } else {
             serde_json::from_str(text)
         };
-        parsed.map_err(|e| damaged(e.to_string()))
+        parsed.map_err(|e| self.damaged(what, e))
+    }
+
+    pub(crate) fn damaged(&self, what: &str, error: impl Display) -> RecordError {
+        RecordError::BadInput(format!("{}: its {what} is damaged: {error}", self.path.display()))
     }
 
     /// Reads all data except the trials.
@@ -217,7 +237,7 @@ impl RunFile {
         let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
             self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
         };
-        if self.get("kind")?.as_deref() == Some("recording") {
+        if self.is_recording()? {
             let what = "this is a recording: `litelab watch` plays it, and `litelab report` and `litelab show` show it";
             return Err(RecordError::BadInput(format!("{}: {what}", self.path.display())));
         }
@@ -318,14 +338,18 @@ impl RunFile {
     /// # Errors
     /// If the file is damaged.
     pub fn series(&self, trial: i64) -> Result<Series, RecordError> {
-        self.progress.made();
         let text: Option<String> = self
-            .connection
+            .connection()
             .query_row("SELECT data FROM series WHERE trial = ?1", [trial], |row| row.get(0))
             .optional()
             .map_err(self.fail("read the series of a trial from"))?;
         text.map_or_else(|| Ok(Series::default()), |text| self.parse("series", &text))
     }
+}
+
+/// Name of a file, without its path, which may contain the name of a person.
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Time limit for SQLite to find the next row: a damaged file may contain a cycle.

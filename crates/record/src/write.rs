@@ -28,7 +28,7 @@ use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
 /// Busy timeout of SQLite in milliseconds; after it a call fails with [`RecordError::Busy`].
-pub(crate) const BUSY_MS: u32 = 2000;
+const BUSY_MS: u32 = 2000;
 
 /// An open run file, locked against other writers.
 #[derive(Debug)]
@@ -60,32 +60,40 @@ impl Recorder {
         environment: &Environment,
         more: impl FnOnce(&Self) -> Result<(), RecordError>,
     ) -> Result<Self, RecordError> {
-        is_new(path)?;
-        // In memory, and then with its name: a run that is killed here leaves no half of a file.
-        let connection = Connection::open_in_memory().map_err(|e| RecordError::sqlite("create", path, &e))?;
-        let mut draft = Self { connection, path: path.to_path_buf(), _lock: None };
-        draft.begin(plan, study_toml, environment)?;
+        let draft = Self::draft(path, SCHEMA)?;
+        draft.set("study_toml", study_toml)?;
+        draft.set_json("plan", plan)?;
+        draft.set_json("environment", environment)?;
         more(&draft)?;
-        let whole = draft.connection.serialize(rusqlite::MAIN_DB);
+        draft.publish()
+    }
+
+    /// A file in memory, which [`Recorder::publish`] gives its name: a run that is killed before leaves no half of a
+    /// file.
+    pub(crate) fn draft(path: &Path, schema: &str) -> Result<Self, RecordError> {
+        is_new(path)?;
+        let connection = Connection::open_in_memory().map_err(|e| RecordError::sqlite("create", path, &e))?;
+        let draft = Self { connection, path: path.to_path_buf(), _lock: None };
+        draft.execute("create", |c| {
+            c.pragma_update(None, "application_id", APPLICATION_ID)?;
+            c.pragma_update(None, "user_version", FORMAT)?;
+            c.execute_batch(schema)
+        })?;
+        draft.set("litelab", env!("CARGO_PKG_VERSION"))?;
+        draft.set("created", &now())?;
+        Ok(draft)
+    }
+
+    /// Stores a draft under its name, and opens it.
+    pub(crate) fn publish(mut self) -> Result<Self, RecordError> {
+        let path = &self.path;
+        let whole = self.connection.serialize(rusqlite::MAIN_DB);
         let whole = whole.map_err(|e| RecordError::sqlite("create", path, &e))?;
         publish(&whole, path).map_err(|e| match e.kind() {
             io::ErrorKind::AlreadyExists => exists(path),
             _ => RecordError::run_file("create", path, &e),
         })?;
         Self::open(path)
-    }
-
-    fn begin(&self, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<(), RecordError> {
-        self.execute("create", |c| {
-            c.pragma_update(None, "application_id", APPLICATION_ID)?;
-            c.pragma_update(None, "user_version", FORMAT)?;
-            c.execute_batch(SCHEMA)
-        })?;
-        self.set("litelab", env!("CARGO_PKG_VERSION"))?;
-        self.set("created", &now())?;
-        self.set("study_toml", study_toml)?;
-        self.set_json("plan", plan)?;
-        self.set_json("environment", environment)
     }
 
     /// Opens a run file to append to it.
@@ -119,11 +127,15 @@ impl Recorder {
         &self.path
     }
 
-    fn execute<T>(&self, what: &str, f: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, RecordError> {
+    pub(crate) fn execute<T>(
+        &self,
+        what: &str,
+        f: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, RecordError> {
         f(&self.connection).map_err(|e| RecordError::sqlite(what, &self.path, &e))
     }
 
-    fn set(&self, key: &str, value: &str) -> Result<(), RecordError> {
+    pub(crate) fn set(&self, key: &str, value: &str) -> Result<(), RecordError> {
         self.execute("write", |c| {
             c.execute("INSERT OR REPLACE INTO run(key, value) VALUES (?1, ?2)", [key, value]).map(|_| ())
         })
@@ -283,13 +295,13 @@ pub(crate) fn is_new(path: &Path) -> Result<(), RecordError> {
     }
 }
 
-pub(crate) fn exists(path: &Path) -> RecordError {
+fn exists(path: &Path) -> RecordError {
     RecordError::BadInput(format!("{}: this file exists; choose another name, or --resume it", path.display()))
 }
 
 /// Creates a file with this content atomically: it has no name before its content is complete and on the disk. Replaces
 /// an empty file of that name.
-pub(crate) fn publish(content: &[u8], path: &Path) -> io::Result<()> {
+fn publish(content: &[u8], path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
         std::fs::remove_file(path)?;
@@ -323,7 +335,7 @@ const HELD: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Takes the lock of a run file, a separate file next to it; all names of a run file lead to the same lock.
-pub(crate) fn lock(path: &Path) -> Result<Lock, RecordError> {
+fn lock(path: &Path) -> Result<Lock, RecordError> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let begun = Instant::now();
     loop {

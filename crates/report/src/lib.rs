@@ -39,4 +39,4 @@ pub use compare::{
 pub use error::ReportError;
 pub use pivot::{Pivot, PivotOptions, pivot};
 pub use style::{Style, Tone};
-pub use terminal::{show, show_all, show_comparison, show_pivot, show_repetition};
+pub use terminal::{render, show, show_all};

@@ -20,9 +20,6 @@ pub enum Unlike {
 }
 
 impl Unlike {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Host, Self::Driver, Self::Work];
-
     /// Name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use litelab_harness::rusqlite::{Cached, CheckedStatements, connect};
 use litelab_harness::{
-    Call, Effect, Fault, GroupCommit, Library, Reply, Request, Session, Settings, Setup, refuse_options,
-    settings_at_end,
+    Fault, GroupCommit, Library, Reply, Request, Session, Settings, Setup, refuse_options, settings_at_end,
 };
-use litelab_protocol::{Begin, Database as Location, Prepare, Transaction};
+use litelab_protocol::Database as Location;
 use onewriter::{Checkpoints, Database, Durability, Options};
 use rusqlite::Connection;
 
@@ -20,52 +19,6 @@ pub struct Layer {
     writing: Arc<CheckedStatements>,
     reading: Arc<CheckedStatements>,
     passive_after: u32,
-}
-
-/// Session of a closure, around which the layer begins and ends the transaction.
-pub struct LayerSession<'a> {
-    cached: Cached<'a>,
-    passive_after: u32,
-}
-
-impl Session for LayerSession<'_> {
-    fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
-        self.cached.script(statements)
-    }
-
-    fn settings(&mut self, names: &[String]) -> Result<Settings, Fault> {
-        let mut settings = self.cached.settings(names)?;
-        // SQLite's automatic checkpoint is off, and the layer checkpoints instead.
-        if let Some(own) = settings.get_mut(AUTOCHECKPOINT) {
-            *own = i64::from(self.passive_after).into();
-        }
-        Ok(settings)
-    }
-
-    fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
-        self.cached.prepare(transactions, used, mode)
-    }
-
-    fn begin(&mut self, _: Begin) -> Result<(), Fault> {
-        Err(not_ours())
-    }
-
-    fn commit(&mut self) -> Result<(), Fault> {
-        Err(not_ours())
-    }
-
-    fn rollback(&mut self) -> Result<(), Fault> {
-        Err(not_ours())
-    }
-
-    #[inline]
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
-        self.cached.execute(call, effect)
-    }
-}
-
-fn not_ours() -> Fault {
-    Fault::Other("the layer begins and ends transactions".into())
 }
 
 /// An error of a closure or of the layer, passed through the layer.
@@ -82,22 +35,27 @@ impl From<onewriter::Error> for LayerError {
 }
 
 /// Reads the settings of one connection for the harness.
-type Ask<'a> = &'a (dyn Fn(&mut LayerSession<'_>) -> Result<Settings, Fault> + Sync);
+type Ask<'a> = &'a (dyn Fn(&mut Cached<'_>) -> Result<Settings, Fault> + Sync);
 
 impl Layer {
-    fn session<'a>(&'a self, connection: &'a Connection, checked: &'a CheckedStatements) -> LayerSession<'a> {
-        LayerSession { cached: Cached::new(connection, checked), passive_after: self.passive_after }
+    /// Settings as they take effect: SQLite's automatic checkpoint is off, and the layer checkpoints instead.
+    fn shown(&self, mut settings: Settings) -> Settings {
+        if let Some(own) = settings.get_mut(AUTOCHECKPOINT) {
+            *own = i64::from(self.passive_after).into();
+        }
+        settings
     }
 
     fn ask_writer(&self, ask: Ask<'_>) -> Result<Settings, Fault> {
-        let asked = self.database.write_with(|c| ask(&mut self.session(c, &self.writing)).map_err(LayerError));
-        asked.map_err(|error| error.0)
+        let asked = self.database.write_with(|c| ask(&mut Cached::new(c, &self.writing)).map_err(LayerError));
+        asked.map(|settings| self.shown(settings)).map_err(|error| error.0)
     }
 
     /// Calls `ask` on `readers` read connections.
     fn ask_readers(&self, readers: u32, ask: Ask<'_>, answers: &mut Vec<Settings>) -> Result<(), Fault> {
-        let asked = self.database.each_reader(|c| ask(&mut self.session(c, &self.reading)).map_err(LayerError));
-        answers.extend(asked.map_err(|error| error.0)?.into_iter().take(readers as usize));
+        let asked = self.database.each_reader(|c| ask(&mut Cached::new(c, &self.reading)).map_err(LayerError));
+        let settings = asked.map_err(|error| error.0)?.into_iter().take(readers as usize);
+        answers.extend(settings.map(|settings| self.shown(settings)));
         Ok(())
     }
 }
@@ -152,15 +110,10 @@ impl Library for Layer {
         Ok((layer, answers))
     }
 
-    async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {
+    async fn run(&self, mut request: Request<'static>) -> Result<Reply, Fault> {
         let writes = writes(&request)?;
         let checked = if writes { self.writing.clone() } else { self.reading.clone() };
-        let passive_after = self.passive_after;
-        let mut request = request;
-        let mut work = move |c: &Connection| {
-            let mut session = LayerSession { cached: Cached::new(c, &checked), passive_after };
-            request.run_attempt(&mut session).map_err(LayerError)
-        };
+        let mut work = move |c: &Connection| request.run_attempt(&mut Cached::new(c, &checked)).map_err(LayerError);
         let done = match writes {
             true => self.database.write_repeatable_async(move |tx| work(tx)).await,
             false => self.database.read_with_async(move |c| work(c)).await,
@@ -170,7 +123,7 @@ impl Library for Layer {
 
     async fn settings(self: &Arc<Self>, connections: u32, names: &'static [String]) -> Result<Vec<Settings>, Fault> {
         let mut answers = vec![settings_at_end(|| self.ask_writer(&|session| session.settings(names)))?];
-        let ask = |session: &mut LayerSession<'_>| settings_at_end(|| session.settings(names));
+        let ask = |session: &mut Cached<'_>| settings_at_end(|| session.settings(names));
         self.ask_readers(connections - 1, &ask, &mut answers)?;
         Ok(answers)
     }
@@ -181,11 +134,10 @@ impl Library for Layer {
 }
 
 impl GroupCommit for Layer {
-    fn run_blocking(&self, request: Request<'_>) -> Result<Reply, Fault> {
+    fn run_blocking(&self, mut request: Request<'_>) -> Result<Reply, Fault> {
         let writes = writes(&request)?;
         let checked = if writes { &self.writing } else { &self.reading };
-        let mut request = request;
-        let mut work = |c: &Connection| request.run_attempt(&mut self.session(c, checked)).map_err(LayerError);
+        let mut work = |c: &Connection| request.run_attempt(&mut Cached::new(c, checked)).map_err(LayerError);
         let done = match writes {
             true => self.database.write_repeatable(|tx| work(tx)),
             false => self.database.read_with(work),

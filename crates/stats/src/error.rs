@@ -34,12 +34,7 @@ pub enum StatsError {
     #[error("{what} is {value}, must be {domain}")]
     OutOfDomain { what: &'static str, value: f64, domain: &'static str },
     #[error("[{low}, {high}] is not a range")]
-    NotARange {
-        /// Lower end (negative infinity: open).
-        low: f64,
-        /// Upper end (infinity: open).
-        high: f64,
-    },
+    NotARange { low: f64, high: f64 },
     /// The result exceeds a double, although each observation does not.
     #[error("the result overflows: the observations differ by more than a double can hold")]
     Overflow,

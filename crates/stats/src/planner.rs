@@ -3,7 +3,7 @@
 use crate::confidence::minimum_rounds;
 use crate::null::{standard_quantile, two_sided_z};
 use crate::sample::log_ratio;
-use crate::{Confidence, Estimate, ExpectedRange, Spread, StatsError, Tolerance};
+use crate::{Confidence, Estimate, Spread, StatsError, Tolerance};
 
 /// 1/0.955: number of observations of the signed-rank test relative to the t-test on normal data. At most 1/0.864 for
 /// any distribution (Hodges and Lehmann 1956), and below 1 for heavy tails.
@@ -92,7 +92,8 @@ impl Planner {
         more(ratio.n as f64 * shrink * shrink, ratio.n)
     }
 
-    /// Additional rounds after which a claim is expected to be settled: from 1 to 200, `None` if it takes more.
+    /// Additional rounds after which a claim with these bounds is expected to be settled: from 1 to 200, `None` if it
+    /// takes more, without a bound, and with one that is not finite or not above 0.
     ///
     /// If the estimate does not move, the interval must shrink until it excludes the nearest bound of the claim; its
     /// width decreases as 1/√n. With h half its width and g the gap from the estimate to the bound, both in log-ratio,
@@ -100,16 +101,19 @@ impl Planner {
     /// the estimate lies on the bound: no number of rounds is expected to settle that. For a count of 0 the upper end
     /// decreases as 1/n instead.
     #[must_use]
-    pub fn more_to_settle(&self, ratio: &Estimate, expected: &ExpectedRange) -> Option<u32> {
+    pub fn more_to_settle(&self, ratio: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> Option<u32> {
+        let bounds = || [at_least, at_most].into_iter().flatten();
+        let first = bounds().next()?;
+        if !bounds().all(|bound| bound.is_finite() && bound > 0.0) {
+            return None;
+        }
         let Some(interval) = ratio.interval() else {
             return more(ratio.needs().unwrap_or(0) as f64, ratio.n);
         };
-        if let (true, Some(bound)) = (ratio.value == 0.0, expected.low().or(expected.high())) {
-            return more(ratio.n as f64 * interval.high() / bound, ratio.n);
+        if ratio.value == 0.0 {
+            return more(ratio.n as f64 * interval.high() / first, ratio.n);
         }
-        let gap = [expected.low(), expected.high()]
-            .into_iter()
-            .flatten()
+        let gap = bounds()
             .filter(|_| ratio.value > 0.0)
             .map(|bound| log_ratio(bound, ratio.value).abs())
             .min_by(f64::total_cmp)?;
@@ -237,7 +241,7 @@ mod tests {
     fn a_claim_costs_more_the_nearer_its_bound() {
         let planner = Planner::default();
         let ratio = measured(1.6, 2.0, 2.5, 10);
-        let cost = |bound| planner.more_to_settle(&ratio, &ExpectedRange::at_least(bound).unwrap());
+        let cost = |bound| planner.more_to_settle(&ratio, Some(bound), None);
         // h = ln(1.25), g = ln(2/1.8): 10·(1.42941·0.22314/0.10536)² = 91.6 in total.
         assert_eq!(cost(1.8), Some(82));
         assert!(cost(1.85) > cost(1.8));
@@ -245,7 +249,7 @@ mod tests {
         assert_eq!((cost(1.9), cost(2.0)), (None, None));
         // Without events in ten rounds up to 1.2 % is possible; twelve times as many rounds leave 0.1 %.
         let none = measured(0.0, 0.0, 0.012, 10);
-        let cost = |bound| planner.more_to_settle(&none, &ExpectedRange::at_most(bound).unwrap());
+        let cost = |bound| planner.more_to_settle(&none, None, Some(bound));
         assert_eq!((cost(0.001), cost(0.0001)), (Some(110), None));
     }
 }

@@ -1,104 +1,67 @@
 //! Events: what happened to a database, or lasts.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-/// Kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A transaction holds the write lock for long.
-    LongWrite,
-    /// The backlog grows and no frame is copied.
-    StarvedCheckpoint,
-    /// All of the log is copied and it grows all the same, because some process always reads it.
-    NoReaderGap,
-    /// A checkpoint holds its lock for long.
-    LongCheckpoint,
-    /// In rollback mode: a writer waits for readers.
-    PendingWriter,
-    /// The write lock is held nearly always, and several processes compete for it.
-    BusyStorm,
-    /// The log was reset: its frames are overwritten from the start.
-    Reset,
-    /// The log file has passed a size.
-    Growth,
-    /// The log file became shorter.
-    Truncated,
-    /// The database became smaller, as by VACUUM.
-    Shrunk,
-    /// The journal mode changed.
-    ModeChanged,
-    /// Another file has the name of the database.
-    Replaced,
-    /// No file has the name of the database any more.
-    Removed,
-    /// The database was moved to another name while processes have it open.
-    Moved,
-    /// A file of the database was deleted while processes have it open.
-    DeletedOpen,
-    /// The database appeared.
-    Appeared,
-    /// A rollback journal waits to be rolled back.
-    HotJournal,
-    /// The file system will be full soon.
-    FullSoon,
-    /// The file system is full.
-    Full,
-    /// Processes opened or closed the database.
-    Processes,
+macro_rules! kinds {
+    ($($(#[$about:meta])* $variant:ident = $name:literal,)*) => {
+        /// Kind of an event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind { $($(#[$about])* $variant,)* }
+
+        impl Kind {
+            /// All kinds.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Name in files and metrics.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
 }
 
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 20] = [
-        Self::LongWrite,
-        Self::StarvedCheckpoint,
-        Self::NoReaderGap,
-        Self::LongCheckpoint,
-        Self::PendingWriter,
-        Self::BusyStorm,
-        Self::Reset,
-        Self::Growth,
-        Self::Truncated,
-        Self::Shrunk,
-        Self::ModeChanged,
-        Self::Replaced,
-        Self::Removed,
-        Self::Moved,
-        Self::DeletedOpen,
-        Self::Appeared,
-        Self::HotJournal,
-        Self::FullSoon,
-        Self::Full,
-        Self::Processes,
-    ];
-
-    /// Name in files and metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LongWrite => "long-write",
-            Self::StarvedCheckpoint => "starved-checkpoint",
-            Self::NoReaderGap => "no-reader-gap",
-            Self::LongCheckpoint => "long-checkpoint",
-            Self::PendingWriter => "pending-writer",
-            Self::BusyStorm => "busy-storm",
-            Self::Reset => "reset",
-            Self::Growth => "growth",
-            Self::Truncated => "truncated",
-            Self::Shrunk => "shrunk",
-            Self::ModeChanged => "mode-changed",
-            Self::Replaced => "replaced",
-            Self::Removed => "removed",
-            Self::Moved => "moved",
-            Self::DeletedOpen => "deleted-open",
-            Self::Appeared => "appeared",
-            Self::HotJournal => "hot-journal",
-            Self::FullSoon => "full-soon",
-            Self::Full => "full",
-            Self::Processes => "processes",
-        }
-    }
+kinds! {
+    /// A transaction holds the write lock for long.
+    LongWrite = "long-write",
+    /// The backlog grows and no frame is copied.
+    StarvedCheckpoint = "starved-checkpoint",
+    /// All of the log is copied and it grows all the same, because some process always reads it.
+    NoReaderGap = "no-reader-gap",
+    /// A checkpoint holds its lock for long.
+    LongCheckpoint = "long-checkpoint",
+    /// In rollback mode: a writer waits for readers.
+    PendingWriter = "pending-writer",
+    /// The write lock is held nearly always, and several processes compete for it.
+    BusyStorm = "busy-storm",
+    /// The log was reset: its frames are overwritten from the start.
+    Reset = "reset",
+    /// The log file has passed a size.
+    Growth = "growth",
+    /// The log file became shorter.
+    Truncated = "truncated",
+    /// The database became smaller, as by VACUUM.
+    Shrunk = "shrunk",
+    /// The journal mode changed.
+    ModeChanged = "mode-changed",
+    /// Another file has the name of the database.
+    Replaced = "replaced",
+    /// No file has the name of the database any more.
+    Removed = "removed",
+    /// The database was moved to another name while processes have it open.
+    Moved = "moved",
+    /// A file of the database was deleted while processes have it open.
+    DeletedOpen = "deleted-open",
+    /// The database appeared.
+    Appeared = "appeared",
+    /// A rollback journal waits to be rolled back.
+    HotJournal = "hot-journal",
+    /// The file system will be full soon.
+    FullSoon = "full-soon",
+    /// The file system is full.
+    Full = "full",
+    /// Processes opened or closed the database.
+    Processes = "processes",
 }
 
 /// Facts about an event, over which the conditions and messages of `rules/watch.toml` are written.
@@ -157,20 +120,14 @@ pub struct ProcessFacts {
 pub struct DatabaseFacts {
     /// File name.
     pub name: String,
-    /// `wal`, `rollback` or `unknown`.
-    pub mode: String,
     /// Bytes of log that no checkpoint has copied yet.
     pub backlog: u64,
     /// Size of the log file.
     pub log: u64,
-    /// Size of the database file.
-    pub size: u64,
     /// Free space.
     pub free: u64,
     /// Number of readers.
     pub readers: usize,
     /// Number of processes that have it open.
     pub processes: usize,
-    /// Number of processes that wait for a lock, as far as the kernel shows them.
-    pub waiters: usize,
 }

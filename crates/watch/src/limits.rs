@@ -1,7 +1,7 @@
 //! What cannot be seen here, and what helps.
 
-use litelab_doctor::host::class;
 use litelab_observe::Lock;
+use litelab_observe::environment::filesystem::class;
 use litelab_observe::live::{Look, Moment};
 
 use litelab_record::recording::Limit;

@@ -91,7 +91,7 @@ impl Watch {
             let shown = |pid| known.get(&pid).map_or_else(|| format!("{pid}"), |known| known.shown.clone());
             let found = detector.detect(moment, &database, &shown);
             for (kind, condition) in found.once {
-                let mut event = self.explain.event(kind, &condition, &database, &view.processes)?;
+                let mut event = self.explain.event(kind, &condition, &database, &view)?;
                 (event.number, event.at) = (self.next, unix);
                 self.next += 1;
                 events.push(event);
@@ -108,7 +108,7 @@ impl Watch {
                     is.event.seconds = seconds(is, now);
                     continue;
                 }
-                let mut event = self.explain.event(kind, &condition, &database, &view.processes)?;
+                let mut event = self.explain.event(kind, &condition, &database, &view)?;
                 let began = condition.facts.seconds;
                 (event.number, event.at, event.phase) = (self.next, unix - began, Phase::Begin);
                 event.seconds = began;
@@ -254,37 +254,28 @@ impl Explain {
         kind: Kind,
         condition: &Condition,
         database: &DatabaseView,
-        processes: &[ProcessView],
+        view: &View,
     ) -> Result<Event, minijinja::Error> {
-        let process = condition.pid.and_then(|pid| processes.iter().find(|process| process.pid == pid));
+        let known = condition.pid.and_then(|pid| view.process(pid));
+        let process = known.cloned().unwrap_or_default();
         let facts = Facts {
             event: condition.facts.clone(),
-            process: process.map_or_else(
-                || ProcessFacts {
-                    pid: condition.pid.unwrap_or(0),
-                    shown: condition.pid.map_or("a process that is not visible here".to_owned(), |pid| pid.to_string()),
-                    ..ProcessFacts::default()
-                },
-                |process| ProcessFacts {
-                    known: true,
-                    pid: process.pid,
-                    shown: process.shown(),
-                    companion: process.companion.clone(),
-                    language: process.language.clone(),
-                    cpu: process.cpu,
-                    written: process.written_per_second,
-                },
-            ),
+            process: ProcessFacts {
+                known: known.is_some(),
+                pid: condition.pid.unwrap_or(0),
+                shown: view.holder(condition.pid),
+                companion: process.companion,
+                language: process.language,
+                cpu: process.cpu,
+                written: process.written_per_second,
+            },
             database: DatabaseFacts {
                 name: database.path.rsplit('/').next().unwrap_or_default().to_owned(),
-                mode: database.mode.clone(),
                 backlog: database.backlog_bytes.unwrap_or(0),
                 log: database.wal_bytes.unwrap_or(0),
-                size: database.database_bytes.unwrap_or(0),
                 free: database.free_bytes.unwrap_or(0),
                 readers: database.readers.len(),
                 processes: database.open_by.len(),
-                waiters: database.waiters.len(),
             },
         };
         let (companion, language) = (facts.process.companion.as_deref(), facts.process.language.as_deref());

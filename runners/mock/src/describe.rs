@@ -1,6 +1,7 @@
 //! The verb `describe`.
 
-use litelab_protocol::{Description, DriverDescription, Executor, SqliteBuild};
+use litelab_harness::rusqlite::connect;
+use litelab_protocol::{Description, DriverDescription, Executor};
 
 use crate::fault::Fault;
 use crate::library;
@@ -19,7 +20,8 @@ pub fn describe(protocol: u32) -> Description {
         interface,
         dialect: litelab_protocol::Dialect::Sqlite,
     };
-    let build = build();
+    // That of this runner, which may differ from the target's.
+    let build = connect::build().ok();
     let scripted = ["scripted", "noop"]
         .into_iter()
         .map(|name| driver(name, None, vec![Executor::Threads, Executor::Processes], None));
@@ -39,13 +41,4 @@ pub fn describe(protocol: u32) -> Description {
         runtime: env!("CARGO_PKG_RUST_VERSION").into(),
         drivers: scripted.chain(faults).collect(),
     }
-}
-
-/// Build of this runner's SQLite, which may differ from the target's; `None` if it does not open.
-fn build() -> Option<SqliteBuild> {
-    let connection = rusqlite::Connection::open_in_memory().ok()?;
-    let source_id = connection.query_row("SELECT sqlite_source_id()", [], |row| row.get(0)).ok()?;
-    let mut options = connection.prepare("PRAGMA compile_options").ok()?;
-    let compile_options = options.query_map([], |row| row.get(0)).ok()?.collect::<rusqlite::Result<_>>().ok()?;
-    Some(SqliteBuild { version: rusqlite::version().into(), source_id, compile_options })
 }

@@ -8,7 +8,6 @@ use litelab_protocol::{
     TrialResult, Until, WorkerResult, codes,
 };
 
-use crate::histogram::map;
 use crate::{server, settings};
 
 macro_rules! faults {
@@ -393,6 +392,13 @@ fn falsify(timers: &mut BTreeMap<String, Histogram>, name: &str, falsified: fn(u
     if let Some(timer) = timers.get_mut(name) {
         *timer = map(timer, falsified);
     }
+}
+
+/// A histogram of the same number of values, each changed.
+fn map(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
+    let mut changed = Histogram::new();
+    histogram.recorded().for_each(|(nanos, count)| changed.record_n(change(nanos), count));
+    changed
 }
 
 /// Adds one committed transaction to every count that includes it.

@@ -9,7 +9,6 @@
 
 mod describe;
 mod fault;
-mod histogram;
 mod honest;
 mod library;
 mod proxy;

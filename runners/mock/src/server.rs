@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use litelab_protocol::{Begin, Fetch, Message, Role, Statement, Step, Transaction, Trial, Until, Work};
+use litelab_protocol::{Begin, Message, Role, Statement, Step, Transaction, Trial, Until};
 
 use crate::honest::{GO, server_target, start};
 
@@ -12,7 +12,7 @@ pub const DRIVER: &str = "postgres";
 /// Resets the settings of the connection before each transaction, after `ready` has reported them as in effect.
 pub fn take_back_settings(trial: &mut Trial) {
     for transaction in &mut trial.transactions {
-        transaction.statements.insert(0, statement("RESET ALL".into()));
+        transaction.statements.insert(0, Statement::new("RESET ALL", &[]));
     }
 }
 
@@ -33,7 +33,7 @@ pub fn lose_row(asked: &Trial) -> Result<(), String> {
         hold_us: 0,
         timed_rows: false,
         params: Vec::new(),
-        statements: vec![statement(delete)],
+        statements: vec![Statement::new(delete, &[])],
     }];
     let Some(role) = trial.roles.first().cloned() else { return Ok(()) };
     let step = Step { transaction: 0, weight: 1, stride: 1, offset: 0 };
@@ -45,20 +45,6 @@ pub fn lose_row(asked: &Trial) -> Result<(), String> {
         ..role
     }];
     run(&trial)
-}
-
-fn statement(sql: String) -> Statement {
-    Statement {
-        sql,
-        bind: Vec::new(),
-        tuples: 1,
-        repeat: 1,
-        fetch: Fetch::None,
-        work: Work::None,
-        yields: Vec::new(),
-        required: false,
-        hold_us: 0,
-    }
 }
 
 fn run(trial: &Trial) -> Result<(), String> {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use litelab_harness::rusqlite::connect;
 use litelab_protocol::{ConnectionSettings, Setting, Sharing, Trial, Value};
 use rusqlite::Connection;
-use rusqlite::types::ValueRef;
 
 /// PRAGMAs whose value a database in memory would not adopt.
 const WORDS: [&str; 2] = ["journal_mode", "locking_mode"];
@@ -48,7 +48,10 @@ pub fn expected(settings: &[Setting], read_back: &[String]) -> BTreeMap<String, 
             (Some(value), _) if WORDS.contains(&name.as_str()) => value.to_ascii_lowercase().into(),
             (Some(value), _) if name == "mmap_size" => value.parse::<i64>().map_or(Value::Null, Into::into),
             (None, _) if name == "journal_mode" => "delete".into(),
-            (_, Ok(scratch)) => reported(scratch, name),
+            (_, Ok(scratch)) => {
+                let read = connect::read_back(scratch, std::slice::from_ref(name));
+                read.ok().and_then(|mut read| read.remove(name)).unwrap_or(Value::Null)
+            }
             (_, Err(_)) => Value::Null,
         }
     };
@@ -58,16 +61,4 @@ pub fn expected(settings: &[Setting], read_back: &[String]) -> BTreeMap<String, 
 /// Text after the `=`.
 fn value_of(setting: &Setting) -> &str {
     setting.sql.rsplit('=').next().unwrap_or_default().trim().trim_matches('\'')
-}
-
-fn reported(connection: &Connection, name: &str) -> Value {
-    let value = connection.query_row(&format!("PRAGMA {name}"), [], |row| {
-        Ok(match row.get_ref(0)? {
-            ValueRef::Integer(i) => Value::from(i),
-            ValueRef::Real(r) => Value::from(r),
-            ValueRef::Text(t) => Value::from(String::from_utf8_lossy(t).into_owned()),
-            ValueRef::Null | ValueRef::Blob(_) => Value::Null,
-        })
-    });
-    value.unwrap_or(Value::Null)
 }

@@ -1,51 +1,17 @@
 //! Compares the simulation with results computed by hand.
 
 use super::*;
-use litelab_protocol::{Begin, Connection, Database, Executor, Prepare, Retry, Role, Step, Transaction};
+use litelab_harness::testing::{self, file, role, transaction};
+use litelab_protocol::Begin;
 
 fn trial(workers: u32, load: Load, until: Until) -> Trial {
-    let role = |name: &str, first_worker, workers, load, until| Role {
-        name: name.into(),
-        workers,
-        first_worker,
-        first_in_role: 0,
-        workers_in_role: workers,
-        order: Order::Cycle,
-        steps: vec![Step { transaction: 0, weight: 1, stride: 1, offset: 0 }],
-        load,
-        until,
-    };
     let follows = Until::Role { name: "r".into() };
-    Trial {
-        protocol: litelab_protocol::VERSION,
-        id: String::new(),
-        driver: "scripted".into(),
-        executor: Executor::Threads,
-        sharing: Sharing::OwnConnection,
-        databases: vec![Database::File { path: "never opened".into() }],
-        connection: Connection::default(),
-        prepare: Prepare::Once,
-        retry: Retry::default(),
-        seed: 1,
-        transactions: vec![Transaction {
-            name: "t".into(),
-            begin: Begin::None,
-            writes: true,
-            hold_us: 0,
-            timed_rows: true,
-            params: vec![],
-            statements: vec![],
-        }],
-        roles: vec![
-            role("r", 0, workers, load, until),
-            role("follower", workers, 1, Load::Closed { think_us: 0 }, follows),
-        ],
-        warmup_ms: 0,
-        drain_ms: 10_000,
-        tick_ms: 10,
-        probe_ms: 10,
-        runtime_threads: None,
-    }
+    let mut roles = vec![role("r", workers, &[0], until), role("follower", 1, &[0], follows)];
+    (roles[0].load, roles[1].first_worker) = (load, workers);
+    let database = file("never opened".as_ref());
+    let transaction = transaction("t", Begin::None, vec![], vec![]);
+    let trial = testing::trial("scripted", vec![database], vec![transaction], roles);
+    Trial { tick_ms: 10, probe_ms: 10, ..trial }
 }
 
 fn script(json: &str) -> Script {

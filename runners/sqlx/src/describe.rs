@@ -6,18 +6,8 @@ use sqlx::{Connection, Row, SqliteConnection};
 
 use crate::fault::fault;
 
-/// Description of sqlx.
-pub fn sqlx() -> Result<About, Fault> {
-    about("sqlx")
-}
-
-/// Description of apalis-sqlite, which calls SQLite through sqlx.
-pub fn apalis_sqlite() -> Result<About, Fault> {
-    about("apalis-sqlite")
-}
-
-/// Version of the library and build of the SQLite inside.
-fn about(package: &str) -> Result<About, Fault> {
+/// Version of a library, and build of the SQLite inside, which each calls through sqlx.
+pub fn about(package: &str) -> Result<About, Fault> {
     let version = locked_version(include_str!("../Cargo.lock"), package).unwrap_or("unknown").into();
     Ok(About { version, sqlite: Some(litelab_harness::waiting()?.block_on(build()).map_err(fault)?) })
 }

@@ -1,15 +1,13 @@
 //! The verb `inspect`.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::process::Stdio;
 
 use litelab_protocol::{Inspect, Inspection};
 
 use super::{Found, passed, settings};
 use crate::database::CheckDatabase;
 use crate::draft::{TABLE, pragma};
-use crate::error::{At, Result, ensure};
+use crate::error::{Result, ensure};
 use crate::subject::Subject;
 
 const PROFILE: [(&str, &str); 4] =
@@ -65,23 +63,7 @@ fn request(subject: &Subject<'_>, database: String) -> Inspect {
 }
 
 fn ask(subject: &Subject<'_>, request: &Inspect) -> Result<Inspection> {
-    let text = serde_json::to_string(request)?;
-    let mut child = subject
-        .runner
-        .command("inspect")
-        .current_dir(subject.directory)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A runner that does not read its input fails below, by its answer.
-        let _written = writeln!(stdin, "{text}");
-    }
-    let output = child.wait_with_output()?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "its {}: {}", output.status, stderr.trim());
-    let answer: Inspection = serde_json::from_slice(&output.stdout).at("its answer does not follow the protocol")?;
+    let answer = subject.runner.inspect(request).map_err(|e| e.to_string())?;
     let count = answer.connections.len();
     ensure!(count == CONNECTIONS as usize, "3 connections were asked for, and it reports {count}");
     Ok(answer)

@@ -87,7 +87,11 @@ pub fn yields(subject: &Subject<'_>) -> Found {
         .build();
     let heard = subject.run(&trial)?;
     let (code, failed) = (not_unique(subject.dialect()), 2);
-    ensure!(heard.errors(code) == (failed, 0), "{failed} transactions are to fail, and it counts {:?}", heard.errors(code));
+    ensure!(
+        heard.errors(code) == (failed, 0),
+        "{failed} transactions are to fail, and it counts {:?}",
+        heard.errors(code)
+    );
     let text = |n: i64| Value::Text(format!("text {n}"));
     let row = |place: &str, a: Value, b: Value| vec![Value::Text(place.into()), a, b];
     let expected = [

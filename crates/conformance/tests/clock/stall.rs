@@ -34,7 +34,7 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
     let mut plan = common::plan(folder, common::INSERTS, &study);
     let usual = SERVICE as u64;
     let script = [json!([usual, 4_999]), json!(stall.unwrap_or(SERVICE) as u64), json!([usual, 5_000])];
-    common::script(&mut plan, &json!({ "service_ns": { "insert": script } }));
+    common::script(&mut plan.variants, &json!({ "service_ns": { "insert": script } }));
     common::measured(common::only_trial(plan, folder, runners))
 }
 

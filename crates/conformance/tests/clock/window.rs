@@ -20,7 +20,7 @@ fn trial(folder: &Path, runners: &Runners, workers: u32, (warmup_ms, ms): (u64, 
          driver = \"mock:scripted\"\nrole.w = {{ run = \"insert\", workers = {workers}, for = \"1s\" }}"
     );
     let mut plan = common::plan(folder, common::INSERTS, &study);
-    common::script(&mut plan, script);
+    common::script(&mut plan.variants, script);
     let variant = &mut plan.variants[0];
     variant.trial.warmup_ms = warmup_ms;
     variant.trial.roles[0].until = litelab_protocol::Until::Time { ms: warmup_ms + ms };

@@ -154,7 +154,7 @@ fn one_that_ended_before_its_kill_is_a_failed_row() {
         let folder = common::scratch();
         let kill = "kill = { role = \"w\", processes = 1, after = \"2s\" }";
         let mut plan = plan(folder.path(), &["driver = \"mock:scripted\"", WORKERS, kill]);
-        common::script(&mut plan, &json!({ "pause_ms": pause_ms }));
+        common::script(&mut plan.variants, &json!({ "pause_ms": pause_ms }));
         let (outcome, _) = trial(folder.path(), plan, &common::runners());
         if ends_before {
             let failure = failed(outcome);

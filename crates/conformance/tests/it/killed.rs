@@ -23,7 +23,7 @@ fn plan(folder: &Path) -> Plan {
          profile = \"wal-normal\"\nvars.x = 0\nrole.w = {{ run = \"insert\", count = 10 }}\nvary.x = [1, 2]"
     );
     let mut plan = common::plan(folder, common::INSERTS, &study);
-    common::script(&mut plan, &json!({ "pause_ms": 3 }));
+    common::script(&mut plan.variants, &json!({ "pause_ms": 3 }));
     plan
 }
 

@@ -1,6 +1,6 @@
 //! A run and its file, with the scripted runner: exact contents, the order of trials, stop and resume.
 
-use crate::common::{self, execute, options, trials};
+use crate::common::{self, execute, measured_in, options, script, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use litelab_engine::event::Event;
 use litelab_engine::{EngineError, Run, RunOptions};
 use litelab_model::Plan;
 use litelab_protocol::histogram::Histogram;
-use litelab_record::outcome::{FailureKind, Measurement, Outcome};
+use litelab_record::outcome::{FailureKind, Outcome};
 use litelab_record::{RunFile, StoredTrial};
 use litelab_stats::Schedule;
 use serde_json::json;
@@ -25,20 +25,9 @@ fn scripted(folder: &Path, rounds: u32) -> Plan {
     let mut plan = common::plan(folder, common::INSERTS, &study);
     for (i, variant) in plan.variants.iter_mut().enumerate() {
         let unit = (i as u64 + 1) * MS;
-        script(variant, json!({ "service_ns": { "insert": [[unit, 9], 10 * unit] } }));
+        script([variant], &json!({ "service_ns": { "insert": [[unit, 9], 10 * unit] } }));
     }
     plan
-}
-
-fn script(variant: &mut litelab_model::Variant, script: serde_json::Value) {
-    variant.trial.connection.options.insert("script".into(), script);
-}
-
-fn measured(trial: &StoredTrial) -> &Measurement {
-    match &trial.record.outcome {
-        Outcome::Measured(m) => m,
-        Outcome::Failed(f) => panic!("it failed: {f:?}"),
-    }
 }
 
 #[test]
@@ -56,7 +45,7 @@ fn scripted_times_arrive_in_the_file_exactly() {
     assert_eq!(stored.len(), 6);
     for trial in &stored {
         let unit = (trial.record.variant as u64 + 1) * MS;
-        let result = &measured(trial).result;
+        let result = &measured_in(trial).result;
         let mut service = Histogram::new();
         (0..9).for_each(|_| service.record(unit));
         service.record(10 * unit);
@@ -99,7 +88,10 @@ fn rounds_run_in_the_order_of_the_schedule() {
 
 /// Everything in a run file that must not depend on when the run was stopped.
 fn timeless(file: &Path) -> Vec<(u32, usize, u32, String)> {
-    let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, &measured(t).settings)).expect("JSON");
+    let text = |t: &StoredTrial| {
+        let measured = measured_in(t);
+        serde_json::to_string(&(&measured.result, &measured.settings)).expect("JSON")
+    };
     trials(file).iter().map(|t| (t.record.round, t.record.variant, t.record.position, text(t))).collect()
 }
 
@@ -116,7 +108,7 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
         let study = format!("{}{}", scenario("one", 3, "[1, 2]"), scenario("two", 2, "[1, 2, 3]"));
         let mut plan = common::plan(folder, common::INSERTS, &study);
         plan.scenarios.iter_mut().zip([3, 2]).for_each(|(scenario, rounds)| scenario.rounds = rounds);
-        plan.variants.iter_mut().for_each(|variant| script(variant, json!({ "service_ns": { "insert": [MS] } })));
+        script(&mut plan.variants, &json!({ "service_ns": { "insert": [MS] } }));
         plan
     };
     let whole = common::scratch();
@@ -285,7 +277,7 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
     // Only the last trial of the second round can delay the reaction to the flag, and it pauses far longer than a busy
     // machine would delay it.
     let pause = Duration::from_secs(6);
-    script(&mut plan.variants[last], json!({ "pause_ms": pause.as_millis() as u64 }));
+    script([&mut plan.variants[last]], &json!({ "pause_ms": pause.as_millis() as u64 }));
     let (mut begun, mut done) = (None, 0);
     let ended = std::thread::scope(|scope| {
         let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");

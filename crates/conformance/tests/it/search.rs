@@ -1,6 +1,6 @@
 //! The search for the highest sustainable rate. In virtual time its result is known in advance, to the last probe.
 
-use crate::common::{self, options, script, trials};
+use crate::common::{self, measured_in, options, script, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use litelab_engine::{Run, Runners};
 use litelab_model::Plan;
 use litelab_record::StoredTrial;
 use litelab_record::measure::Meter;
-use litelab_record::outcome::{FailureKind, Measurement, Outcome, Probe, SearchOutcome};
+use litelab_record::outcome::{FailureKind, Measurement, Probe, SearchOutcome};
 use serde_json::json;
 
 const WORKLOAD: &str = r#"
@@ -56,13 +56,6 @@ fn run(folder: &Path, plan: Plan, runners: &Runners) -> (Vec<StoredTrial>, Vec<P
     (trials(&options(folder).file), reported)
 }
 
-fn measured(trial: &StoredTrial) -> &Measurement {
-    match &trial.record.outcome {
-        Outcome::Measured(m) => m,
-        Outcome::Failed(f) => panic!("it failed: {f:?}"),
-    }
-}
-
 fn found(measurement: &Measurement) -> &SearchOutcome {
     measurement.search.as_ref().expect("a search")
 }
@@ -94,7 +87,7 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
         let folder = common::scratch();
         let search = format!("from = 90, {QUICK}");
         let mut plan = plan(folder.path(), &["rounds = 2", SCRIPTED, TWO_SECONDS], &search);
-        script(&mut plan, &json!({ "service_ns": { "insert": [service] } }));
+        script(&mut plan.variants, &json!({ "service_ns": { "insert": [service] } }));
         let (stored, reported) = run(folder.path(), plan, &runners);
         assert_eq!(stored.len(), 2);
         // The ramp ends at twice the last sustained rate. The search then bisects on a logarithmic scale until the
@@ -103,7 +96,7 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
         let halved = [0.5, 0.25, 0.125].map(|exponent| last_kept * 2_f64.powf(exponent));
         let expected: Vec<f64> = ramp.chain(halved).collect();
         for trial in &stored {
-            let measurement = measured(trial);
+            let measurement = measured_in(trial);
             let search = found(measurement);
             assert!(
                 search.probes.len() == expected.len()
@@ -130,7 +123,7 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
             let metric = "sustainable".parse().expect("a metric");
             assert_eq!(Meter::new(measurement).value(&metric), Some(search.sustainable));
         }
-        let of_both: Vec<Probe> = stored.iter().flat_map(|trial| found(measured(trial)).probes.clone()).collect();
+        let of_both: Vec<Probe> = stored.iter().flat_map(|trial| found(measured_in(trial)).probes.clone()).collect();
         assert_eq!(reported, of_both, "what is stored is what was said meanwhile");
     }
 }
@@ -142,9 +135,9 @@ fn a_trial_without_a_search_has_no_sustainable_rate() {
     let mut plan = plan(folder.path(), &lines, &format!("from = 90, {QUICK}"));
     plan.variants[0].search = None;
     let (stored, reported) = run(folder.path(), plan, &runners);
-    assert_eq!((&measured(&stored[0]).search, reported.len()), (&None, 0));
+    assert_eq!((&measured_in(&stored[0]).search, reported.len()), (&None, 0));
     let metric = "sustainable".parse().expect("a metric");
-    assert_eq!(Meter::new(measured(&stored[0])).value(&metric), None);
+    assert_eq!(Meter::new(measured_in(&stored[0])).value(&metric), None);
 }
 
 #[test]
@@ -153,9 +146,9 @@ fn arrivals_that_are_not_served_break_a_rate_whatever_is_asked() {
     // Arrivals that were served never fail, at any rate.
     let search = "from = 100, factor = 4, precision = 3, repeats = 1, holds = [{ metric = \"failed\", at_most = 0 }]";
     let mut plan = plan(folder.path(), &["rounds = 1", SCRIPTED, TWO_SECONDS], search);
-    script(&mut plan, &json!({ "service_ns": { "insert": [5 * MS] } }));
+    script(&mut plan.variants, &json!({ "service_ns": { "insert": [5 * MS] } }));
     let (stored, _) = run(folder.path(), plan, &runners);
-    let search = found(measured(&stored[0]));
+    let search = found(measured_in(&stored[0]));
     assert_eq!((search.sustainable, rates(&search.probes)), (100.0, vec![100.0, 400.0]));
     assert_eq!(search.probes[1].condition, "arrivals");
     assert_eq!(search.probes[1].reason, "50 % of the rate was served, 400 arrivals were not begun");
@@ -167,7 +160,7 @@ fn where_no_rate_is_kept_the_sustainable_rate_is_zero() {
     let search = "from = 90, factor = 1000, repeats = 1, holds = [{ metric = \"throughput\", at_least = 1e9 }]";
     let plan = plan(folder.path(), &["rounds = 1", SCRIPTED, TWO_SECONDS], search);
     let (stored, _) = run(folder.path(), plan, &runners);
-    let measurement = measured(&stored[0]);
+    let measurement = measured_in(&stored[0]);
     let search = found(measurement);
     assert_eq!(search.sustainable, 0.0);
     // The search goes down to a millionth of the first rate, and no further.
@@ -195,7 +188,7 @@ fn most_trials_of_a_rate_decide_and_the_outcome_is_of_the_rate_that_was_kept() {
         let runners = counted(folder.path(), "");
         let plan = plan(folder.path(), &["rounds = 1", SCRIPTED, ONE_SECOND], search);
         let (stored, _) = run(folder.path(), plan, &runners);
-        let measurement = measured(&stored[0]);
+        let measurement = measured_in(&stored[0]);
         let found = found(measurement);
         let seen: Vec<(u32, u32)> = found.probes.iter().map(|p| (p.kept, p.broken)).collect();
         assert_eq!((found.sustainable, seen), (sustainable, verdicts), "{fails:?}");
@@ -225,15 +218,15 @@ fn a_trial_that_fails_ends_its_search_and_not_the_run() {
             );
             assert_eq!(rates(&reported)[..3], [90.0, 180.0, 90.0], "the next round's search begins anew");
         } else {
-            assert_eq!(found(measured(&stored[0])), found(measured(&stored[1])));
+            assert_eq!(found(measured_in(&stored[0])), found(measured_in(&stored[1])));
         }
-        assert!(found(measured(&stored[1])).sustainable > 360.0);
+        assert!(found(measured_in(&stored[1])).sustainable > 360.0);
     }
 }
 
 /// Everything in a run file that must not depend on when the run was stopped.
 fn timeless(file: &Path) -> Vec<(u32, usize, String)> {
-    let text = |t: &StoredTrial| serde_json::to_string(&(&measured(t).result, found(measured(t)))).expect("JSON");
+    let text = |t: &StoredTrial| serde_json::to_string(&(&measured_in(t).result, found(measured_in(t)))).expect("JSON");
     trials(file).iter().map(|t| (t.record.round, t.record.variant, text(t))).collect()
 }
 
@@ -244,8 +237,7 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
         let lines = ["rounds = 2", SCRIPTED, TWO_SECONDS, "vars.x = 0", "vary.x = [1, 2]"];
         let mut plan = plan(folder, &lines, &format!("from = 90, repeats = 1, precision = 0.5, {QUICK}"));
         for (variant, unit) in plan.variants.iter_mut().zip([5 * MS, 7 * MS]) {
-            let script = json!({ "service_ns": { "insert": [unit] } });
-            variant.trial.connection.options.insert("script".into(), script);
+            script([variant], &json!({ "service_ns": { "insert": [unit] } }));
         }
         plan
     };
@@ -284,7 +276,7 @@ fn a_real_driver_serves_no_more_than_its_transactions_allow() {
         "from = 25, precision = 0.5, repeats = 1, holds = [{ metric = \"response_p50\", at_most = \"40 ms\" }]";
     let plan = plan(folder.path(), &["rounds = 1", "driver = \"rusqlite\"", role], search);
     let (stored, _) = run(folder.path(), plan, &runners);
-    let measurement = measured(&stored[0]);
+    let measurement = measured_in(&stored[0]);
     let search = found(measurement);
     // 5 ms each under the write lock is at most 200 per second. At 250, the 60th of the 120 arrivals served would have
     // waited 60 ms.

@@ -69,4 +69,12 @@ impl Scratch {
     pub fn number(&self, sql: &str) -> i64 {
         self.connection.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|e| panic!("{sql}: {e}"))
     }
+
+    /// The first column of every row of a query, which is text.
+    pub fn column(&self, sql: &str) -> Vec<String> {
+        let column = || -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        column().unwrap_or_else(|e| panic!("{sql}: {e}"))
+    }
 }

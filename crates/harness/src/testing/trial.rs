@@ -10,17 +10,7 @@ use litelab_protocol::{
 /// A statement that fetches and yields nothing.
 #[must_use]
 pub fn statement(sql: &str, bind: &[u32]) -> Statement {
-    Statement {
-        sql: sql.into(),
-        bind: bind.to_vec(),
-        tuples: 1,
-        repeat: 1,
-        fetch: Fetch::None,
-        work: Work::None,
-        yields: vec![],
-        required: false,
-        hold_us: 0,
-    }
+    Statement::new(sql, bind)
 }
 
 /// A query of which every fetched column is read.

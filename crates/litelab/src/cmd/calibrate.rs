@@ -15,7 +15,7 @@ use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
 use litelab_report::export::json;
-use litelab_report::terminal;
+use litelab_report::{document, terminal};
 
 use crate::exit::{BadInput, Exit};
 use crate::{building, files, installation, interrupt, output, style};
@@ -153,7 +153,7 @@ fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
     if json {
         output::lines(&format!("{}\n", json::pretty(calibration)?));
     } else {
-        output::rendered(&terminal::show_calibration(calibration, style::report()));
+        output::rendered(&terminal::render(&document::of_calibration(calibration), style::report()));
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use litelab_model::Metric;
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::{Analysis, analyse_with};
 use litelab_report::compare::{self, CompareOptions, Side};
-use litelab_report::{Style, export, terminal};
+use litelab_report::document::{self, Document};
+use litelab_report::{export, terminal};
 
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
@@ -76,7 +77,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         (_, _, Some(_)) => compare::compare(base, head, &options).map_err(bad)?,
         _ => return Err(BadInput("name a second run, or two variants of this one".into()).into()),
     };
-    print(args, || export::markdown::comparison(&comparison), |style| terminal::show_comparison(&comparison, style));
+    print(args, &document::of_comparison(&comparison));
 
     let open = args.strict && !comparison.inconclusive().is_empty();
     let regressed = args.fail && !comparison.regressions().is_empty();
@@ -89,11 +90,10 @@ pub fn run(args: &Args) -> Result<Exit> {
     }
     let directory = files::directory(args.dir.as_deref(), files::present(head.info));
     let found = super::confirm::run(&comparison, base, head, &options.metrics, directory)?;
-    print(
-        args,
-        || format!("\n{}", export::markdown::confirmation(&found)),
-        |style| terminal::show_confirmation(&found, style),
-    );
+    if args.markdown {
+        output::line("");
+    }
+    print(args, &document::of_confirmation(&found));
     Ok(match found.confirmed() {
         // A regression whose re-run is impossible is neither confirmed nor refuted.
         0 if !found.impossible.is_empty() => Exit::Failed,
@@ -103,12 +103,11 @@ pub fn run(args: &Args) -> Result<Exit> {
     })
 }
 
-fn print(args: &Args, markdown: impl Fn() -> String, text: impl Fn(Style) -> String) {
-    if args.markdown {
-        output::rendered(&markdown());
-    } else {
-        output::rendered(&text(style::report()));
-    }
+fn print(args: &Args, document: &Document) {
+    output::rendered(&match args.markdown {
+        true => export::markdown::render(document),
+        false => terminal::render(document, style::report()),
+    });
 }
 
 fn read(path: &Path, options: &CompareOptions) -> Result<Read> {

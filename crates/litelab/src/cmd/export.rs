@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use litelab_record::RunFile;
 use litelab_report::analysis::analyse;
-use litelab_report::export;
+use litelab_report::{document, export};
 
 use crate::exit::{BadInput, Exit};
 use crate::{files, pivot};
@@ -64,10 +64,13 @@ pub fn run(args: &Args) -> Result<Exit> {
             Format::Csv => export::csv::trials(&run, &info, &mut out)?,
             Format::Series => export::series::trials(&run, &info, &mut out)?,
             Format::Folded => export::folded::stacks(&info, &mut out)?,
-            Format::Markdown => match &tables {
-                Some((pivot, analysis)) => write!(out, "{}", export::markdown::pivot(pivot, analysis, &info))?,
-                None => write!(out, "{}", export::markdown::run(&analyse(&run, &info)?, &info))?,
-            },
+            Format::Markdown => {
+                let document = match &tables {
+                    Some((pivot, analysis)) => document::of_pivot(pivot, analysis, &info),
+                    None => document::of_run(&analyse(&run, &info)?, &info),
+                };
+                write!(out, "{}", export::markdown::render(&document))?;
+            }
         }
         Ok(out.flush()?)
     };

@@ -8,7 +8,7 @@ use litelab_model::Plan;
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::compare::{Difference, Side, repeat};
-use litelab_report::{Change, Repetition, ReportError, repetition, terminal};
+use litelab_report::{Change, Repetition, ReportError, document, repetition, terminal};
 
 use crate::execution::{self, RunFiles};
 use crate::exit::{BadInput, Exit};
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let (analysis, after_analysis) = (analyse(&before, &info)?, analyse(&after, &after_info)?);
     let sides = (Side { analysis: &analysis, info: &info }, Side { analysis: &after_analysis, info: &after_info });
     let repetition = repetition(sides.0, sides.1)?;
-    output::rendered(&terminal::show_repetition(&repetition, style::report()));
+    output::rendered(&terminal::render(&document::of_repetition(&repetition), style::report()));
     Ok(exit(&repetition, failed, args.strict))
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use litelab_record::RunFile;
 use litelab_report::analysis::{self, Analysis};
-use litelab_report::terminal;
+use litelab_report::{document, terminal};
 
 use crate::exit::Exit;
 use crate::{files, output, pivot, style};
@@ -34,12 +34,12 @@ pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
     if let Some(recording) = super::watch::recording(&file)? {
         let analysis = analysis::recording::analyse(&recording)?;
-        output::rendered(&terminal::show_recording(&analysis, style::report()));
+        output::rendered(&terminal::render(&document::of_recording(&analysis), style::report()));
     } else if args.tables.any() {
         let run = RunFile::open(&file)?;
         let info = run.info()?;
         let (pivot, analysis) = args.tables.pivot(&run, &info)?;
-        output::rendered(&terminal::show_pivot(&pivot, &analysis, &info, style::report()));
+        output::rendered(&terminal::render(&document::of_pivot(&pivot, &analysis, &info), style::report()));
     } else {
         print(&file, args.all)?;
     }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{ends, litelab, run};
+use crate::common::{ends, folder, litelab, run};
 use litelab_record::stacks::Stacks;
 use litelab_record::{Recorder, RunFile};
 
@@ -22,12 +22,6 @@ role.readers = { run = "read", workers = 2, count = 200000 }
 vary.sharing = ["own-connection", "one-connection"]
 "#;
 
-fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("hot.toml"), STUDY).unwrap();
-    folder
-}
-
 fn stacks(file: &Path) -> Vec<(usize, Stacks)> {
     RunFile::open(file).unwrap().info().unwrap().stacks.into_iter().collect()
 }
@@ -43,7 +37,7 @@ fn complaints(output: &Output) -> Vec<String> {
 
 #[test]
 fn a_variant_is_sampled_where_the_machine_allows_it() {
-    let folder = folder();
+    let folder = folder(&[("hot.toml", STUDY)]);
     let arguments = ["run", "hot.toml", "--rounds", "1", "--no-calibration", "--flame", "-o", "hot.db"];
     let output = run(folder.path(), &arguments);
     let shown = ends(&output, 0);
@@ -80,7 +74,7 @@ fn a_variant_is_sampled_where_the_machine_allows_it() {
 
 #[test]
 fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
-    let folder = folder();
+    let folder = folder(&[("hot.toml", STUDY)]);
     let nothing = folder.path().join("nothing");
     std::fs::create_dir(&nothing).unwrap();
     let arguments = ["run", "hot.toml", "--rounds", "1", "--no-calibration", "--flame", "-o", "hot.db"];

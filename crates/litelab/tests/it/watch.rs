@@ -13,7 +13,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 
-use crate::common::{ends, folder, litelab, refused, run, until};
+use crate::common::{ends, folder, litelab, refused, run, send, until};
 
 /// A database with a reader that pins the log and a writer that holds its lock.
 fn busy(path: &Path) -> [Connection; 2] {
@@ -88,7 +88,7 @@ fn a_recording_is_played_reported_and_shown() {
     read_until(&mut text, "has held the write lock");
     connections[0].execute_batch("ROLLBACK").unwrap();
     read_until(&mut text, "over after");
-    interrupt(&watch);
+    send("-INT", &[watch.id()]);
     assert_eq!(watch.wait().unwrap().code(), Some(0));
     drop(connections);
 
@@ -119,11 +119,6 @@ fn recordings_of_real_programs_name_the_culprit() {
     }
     let explained = ends(&run(folder.path(), &["doctor", "--explain", "LL514"]), 0);
     assert!(explained.contains("oldest snapshot"), "{explained}");
-}
-
-fn interrupt(child: &Child) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
 }
 
 fn nonzero(value: u16) -> std::num::NonZeroU16 {

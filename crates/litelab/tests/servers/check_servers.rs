@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::common::servers::{built, open_folder, possible};
-use crate::common::{ends, litelab, run};
+use crate::common::servers::{built, possible};
+use crate::common::{ends, folder, litelab, run};
 use litelab_servers::{Instance, Kind};
 
 #[test]
@@ -12,7 +12,7 @@ fn a_server_that_is_not_installed_is_a_line_with_its_packages() {
     if !built() || elsewhere.iter().any(|f| Path::new(f).join("mariadb-install-db").exists()) {
         return;
     }
-    let folder = open_folder();
+    let folder = folder(&[]);
     let check = ["runners", "check", "go:mysql", "go:noop"];
     let output = litelab(folder.path(), &check).env("PATH", "/nowhere").output().unwrap();
     let shown = ends(&output, 0);
@@ -30,7 +30,7 @@ fn a_wrong_url_is_one_line_before_any_check() {
     if !possible(&[Kind::Postgres]) {
         return;
     }
-    let folder = open_folder();
+    let folder = folder(&[]);
     let server =
         Instance::start(Kind::Postgres, &folder.path().join("mine"), &litelab_servers::Options::default()).unwrap();
     let (account, host) = server.url().split_once('@').unwrap();

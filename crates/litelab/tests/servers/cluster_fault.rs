@@ -1,22 +1,12 @@
 //! Nodes that are killed while workers write, and that rejoin. Without the Go runner or a server a test prints a line
 //! and passes.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::common::servers::{built, nothing_is_left, possible, trials};
-use crate::common::{ends, run};
+use crate::common::{ends, folder, run};
 use litelab_record::outcome::{FailureKind, Outcome};
 use litelab_servers::Kind;
-
-/// A folder with files that the account of a server may enter.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
-    for (name, text) in files {
-        std::fs::write(folder.path().join(name), text).unwrap();
-    }
-    folder
-}
 
 /// Each worker starts at a different node, so that one of them loses its connection.
 const CLUSTER: &str = r#"

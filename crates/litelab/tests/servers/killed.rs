@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::common::servers::{children, family, installed, is_built, open_folder, processes, states};
-use crate::common::{litelab, send, until};
+use crate::common::servers::{children, family, possible, processes, states};
+use crate::common::{folder, litelab, send, until};
 use litelab_servers::Kind;
 
 const STUDY: &str = "name = 'long'\ntitle = '?'\nrounds = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
@@ -28,8 +28,6 @@ fn scratch(folder: &Path) -> Vec<String> {
 /// Starts a command, and waits until both its servers are up and a runner is at work. Returns the command and the
 /// processes that must end with it.
 fn begin(dir: &Path, arguments: &[&str]) -> (Child, Vec<u32>) {
-    std::fs::write(dir.join("work.toml"), WORKLOAD).unwrap();
-    std::fs::write(dir.join("long.toml"), STUDY).unwrap();
     let child = litelab(dir, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let up = || -> Vec<_> {
         let states = states(&dir.join("litelab-runs"));
@@ -56,17 +54,13 @@ fn nothing_is_left(what: &str, dir: &Path, pids: &[u32]) {
     until(&format!("{what}: the folders go"), || scratch(dir).is_empty());
 }
 
-fn possible() -> bool {
-    installed(&[Kind::Postgres, Kind::Mariadb]) && is_built("go", "litelab-runner-go")
-}
-
 #[test]
 fn killed_it_leaves_no_server_and_no_folder() {
-    if !possible() {
+    if !possible(&[Kind::Postgres, Kind::Mariadb]) {
         return;
     }
     for arguments in COMMANDS {
-        let folder = open_folder();
+        let folder = folder(&[("work.toml", WORKLOAD), ("long.toml", STUDY)]);
         let (mut child, pids) = begin(folder.path(), arguments);
         send("-KILL", &[child.id()]);
         assert_eq!(child.wait().unwrap().code(), None, "it was killed");
@@ -76,11 +70,11 @@ fn killed_it_leaves_no_server_and_no_folder() {
 
 #[test]
 fn interrupted_it_leaves_no_server_and_no_folder() {
-    if !possible() {
+    if !possible(&[Kind::Postgres, Kind::Mariadb]) {
         return;
     }
     for arguments in COMMANDS {
-        let folder = open_folder();
+        let folder = folder(&[("work.toml", WORKLOAD), ("long.toml", STUDY)]);
         let (mut child, pids) = begin(folder.path(), arguments);
         send("-INT", &[child.id()]);
         assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -4,10 +4,9 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use crate::common::servers::{built, nothing_is_left, open_folder, possible, processes, trials};
-use crate::common::{ends, litelab, run};
+use crate::common::servers::{built, nothing_is_left, possible, processes, trials};
+use crate::common::{self, ends, litelab, run, send, until};
 use litelab_model::Server;
 use litelab_record::outcome::{FailureKind, Outcome};
 use litelab_servers::Kind;
@@ -76,18 +75,20 @@ role.w = { run = "add", workers = 2, count = 4 }
 invariant = [{ about = "one too many", sql = "SELECT count(*) FROM item", equals = "$data_rows + 5 * committed.add + 1" }]
 "#;
 
-/// A folder with the study and its files that the account of a server may enter.
+/// A folder with the study and its files.
 fn folder(study: &str) -> tempfile::TempDir {
-    let folder = open_folder();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("work.toml", WORKLOAD);
-    write("three.toml", study);
-    let retry = "[retry]\nattempts = 5\nbackoff = '1ms'\n";
-    let settings = "synchronous_commit = 'off'\nfsync = false\nlock_timeout = '10s'\n";
-    write("postgres.toml", &format!("name = 'postgres'\ndialect = 'postgres'\n[setting]\n{settings}{retry}"));
-    let settings = "innodb_flush_log_at_trx_commit = 2\ninnodb_lock_wait_timeout = 10\n";
-    write("mysql.toml", &format!("name = 'mysql'\ndialect = 'mysql'\n[setting]\n{settings}{retry}"));
-    folder
+    let profile = |name: &str, settings: &str| {
+        let retry = "[retry]\nattempts = 5\nbackoff = '1ms'\n";
+        format!("name = '{name}'\ndialect = '{name}'\n[setting]\n{settings}{retry}")
+    };
+    let postgres = profile("postgres", "synchronous_commit = 'off'\nfsync = false\nlock_timeout = '10s'\n");
+    let mysql = profile("mysql", "innodb_flush_log_at_trx_commit = 2\ninnodb_lock_wait_timeout = 10\n");
+    common::folder(&[
+        ("work.toml", WORKLOAD),
+        ("three.toml", study),
+        ("postgres.toml", &postgres),
+        ("mysql.toml", &mysql),
+    ])
 }
 
 #[test]
@@ -180,8 +181,7 @@ fn an_interrupted_run_leaves_no_server_and_goes_on() {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("round 1/2 stored")), "its first round is done");
     assert!(processes(dir) > 0, "its server runs");
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    send("-INT", &[child.id()]);
     let code = child.wait().unwrap().code();
     nothing_is_left(dir);
     if code == Some(0) {
@@ -230,11 +230,7 @@ fn a_server_of_the_users_is_left_as_it_was() {
     assert!(line.lines().count() == 1 && line.contains("`fsync` is on on your server"), "{line}");
     assert_eq!(schemas(), 0.0);
     ends(&run(dir, &["servers", "down", "postgres"]), 0);
-    let begun = Instant::now();
-    while processes(dir) > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it is down");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("it is down", || processes(dir) == 0);
 }
 
 #[test]

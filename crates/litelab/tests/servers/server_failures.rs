@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::common::servers::{children, family, installed, is_built, nothing_is_left, open_folder, states, trials};
-use crate::common::{ends, litelab, run, send, until};
+use crate::common::servers::{children, family, installed, is_built, nothing_is_left, states, trials};
+use crate::common::{self, ends, litelab, run, send, until};
 use litelab_record::outcome::{Failure, FailureKind, Outcome, TrialRecord};
 use litelab_servers::{Instance, Kind};
 
@@ -46,14 +46,11 @@ fn each(test: impl Fn(&str, Kind, &str) + Sync) {
 
 /// A study of one variant with `rounds` rounds.
 fn folder(driver: &str, role: &str, rounds: u32) -> tempfile::TempDir {
-    let folder = open_folder();
     let study = format!(
         "name = 'failing'\ntitle = '?'\nrounds = {rounds}\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
          driver = '{driver}'\nrole.w = {{ run = 'add', {role} }}\n"
     );
-    std::fs::write(folder.path().join("work.toml"), WORKLOAD).unwrap();
-    std::fs::write(folder.path().join("failing.toml"), study).unwrap();
-    folder
+    common::folder(&[("work.toml", WORKLOAD), ("failing.toml", &study)])
 }
 
 const RUN: [&str; 5] = ["run", "failing.toml", "-o", "run.db", "--no-calibration"];

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::common::servers::{installed, open_folder};
-use crate::common::{ends, failed, litelab, run};
+use crate::common::servers::installed;
+use crate::common::{ends, failed, folder, litelab, run, send, until};
 use litelab_servers::Kind;
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, test_kill_process};
 
 #[test]
 fn a_server_is_up_until_it_is_down() {
     for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(&[*k])) {
-        let (top, name) = (open_folder(), kind.name());
+        let (top, name) = (folder(&[]), kind.name());
         let dir = top.path();
         let up = ends(&run(dir, &["servers", "up", name]), 0);
         let url = up.lines().last().unwrap();
@@ -47,24 +47,19 @@ fn an_interrupted_start_leaves_nothing() {
     if !installed(&[Kind::Mariadb]) {
         return;
     }
-    let top = open_folder();
+    let top = folder(&[]);
     let place = top.path().join("here");
     let mut up =
         litelab(top.path(), &["servers", "up", "mariadb", "--dir", "here"]).stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
-    while !place.join("litelab-server.json").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let pid = rustix::process::Pid::from_raw(i32::try_from(up.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    until("it begins", || place.join("litelab-server.json").exists());
+    send("-INT", &[up.id()]);
     assert_eq!(up.wait().unwrap().code(), Some(130));
     assert!(!place.exists());
 }
 
 #[test]
 fn what_cannot_be_is_one_line() {
-    let top = open_folder();
+    let top = folder(&[]);
     let dir = top.path();
     let output = run(dir, &["servers", "up", "postgers"]);
     ends(&output, 2);
@@ -87,7 +82,7 @@ fn what_cannot_be_is_one_line() {
 #[test]
 fn a_command_has_its_servers_for_as_long_as_it_runs() {
     for kind in [Kind::Postgres, Kind::Mariadb].into_iter().filter(|k| installed(&[*k])) {
-        let (top, name) = (open_folder(), kind.name());
+        let (top, name) = (folder(&[]), kind.name());
         let dir = top.path();
         // The script ends with 7 only if the variable with the url is set.
         let script = format!("echo $LITELAB_{}; test -n \"$LITELAB_{0}\" && exit 7", name.to_uppercase());
@@ -104,7 +99,7 @@ fn a_command_is_stopped_with_what_runs_it() {
     if !installed(&[Kind::Postgres]) {
         return;
     }
-    let top = open_folder();
+    let top = folder(&[]);
     let script = "echo $$; exec sleep 60";
     let mut with = litelab(top.path(), &["servers", "with", "postgres", "--", "sh", "-c", script]);
     let mut child = with.stdout(Stdio::piped()).spawn().unwrap();
@@ -113,7 +108,7 @@ fn a_command_is_stopped_with_what_runs_it() {
     let command = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     assert!(test_kill_process(command).is_ok());
     let told = Instant::now();
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    send("-TERM", &[child.id()]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(told.elapsed() < Duration::from_secs(30), "it waited for the command");
     assert!(test_kill_process(command).is_err(), "the command is still there");
@@ -122,7 +117,7 @@ fn a_command_is_stopped_with_what_runs_it() {
 
 #[test]
 fn a_command_that_cannot_be_run_is_one_line() {
-    let top = open_folder();
+    let top = folder(&[]);
     if installed(&[Kind::Postgres]) {
         let line = failed(top.path(), &["servers", "with", "postgres", "--", "no-such-program"], 1);
         assert!(line.contains("no-such-program"), "{line}");

@@ -116,13 +116,8 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         quick: options.quick,
         seed: options.seed.unwrap_or(1),
         tolerance: study.tolerance,
-        scenarios: Vec::new(),
-        variants: Vec::new(),
-        claims: Vec::new(),
-        left_out: Vec::new(),
-        findings: Vec::new(),
-        crossovers: Vec::new(),
         drivers: options.drivers.clone(),
+        ..Plan::default()
     };
     if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {
         return Err(context.error(format!("seed {} is above 2^53", plan.seed)));

@@ -90,6 +90,27 @@ pub fn is_mount_point(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|path| mount_of(&path).is_some_and(|mount| mount.point == path))
 }
 
+/// Class of a file system by its kernel name: `local`, `network`, `fuse`, `overlay`, `memory`, `shared` (a folder of
+/// the host in a virtual machine or a container) or `unknown`.
+#[must_use]
+pub fn class(name: &str) -> &'static str {
+    match name {
+        "nfs" | "nfs4" | "cifs" | "smb2" | "smb3" | "smbfs" | "ncpfs" | "afs" | "ceph" | "glusterfs" | "lustre"
+        | "beegfs" | "gfs2" | "ocfs2" | "fuse.sshfs" | "fuse.glusterfs" | "fuse.ceph" | "fuse.s3fs" | "fuse.rclone"
+        | "fuse.gcsfuse" | "fuse.juicefs" | "davfs" | "fuse.davfs2" => "network",
+        "virtiofs" | "9p" | "vboxsf" | "vmhgfs" | "fuse.vmhgfs-fuse" | "drvfs" | "prl_fs" | "fakeowner"
+        | "fuse.grpcfuse" | "fuse.osxfs" => "shared",
+        "overlay" | "overlayfs" | "aufs" => "overlay",
+        "tmpfs" | "ramfs" | "devtmpfs" => "memory",
+        // A local disk behind FUSE by the kernel's own block device.
+        "fuseblk" => "local",
+        name if name == "fuse" || name.starts_with("fuse.") => "fuse",
+        "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "zfs" | "f2fs" | "bcachefs" | "jfs" | "reiserfs" | "vfat"
+        | "exfat" | "ntfs" | "ntfs3" | "apfs" | "hfs" | "ufs" => "local",
+        _ => "unknown",
+    }
+}
+
 /// Name for a type number of Linux's `include/uapi/linux/magic.h` or of a file system's own headers. ext2, ext3 and
 /// ext4 share one.
 #[cfg(target_os = "linux")]
@@ -153,6 +174,13 @@ mod tests {
         let (look, of) = (Filesystem::look(dir.path()).unwrap(), Filesystem::of(dir.path()).unwrap());
         assert_eq!((look.kind, look.mount_point, look.reflink), (of.kind, of.mount_point, None));
         assert!(is_mount_point(Path::new("/")) && !is_mount_point(dir.path()));
+    }
+
+    #[test]
+    fn file_systems_have_a_class() {
+        let classes = ["nfs4", "fuse.sshfs", "fuse.other", "virtiofs", "overlay", "tmpfs", "ext4", "newfs"].map(class);
+        assert_eq!(classes, ["network", "network", "fuse", "shared", "overlay", "memory", "local", "unknown"]);
+        assert_eq!(["smb2", "ncpfs", "devtmpfs", "fuseblk"].map(class), ["network", "network", "memory", "local"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::filesystem::class;
 use super::{Cpu, Disk, Environment, Filesystem, FsyncProbe, LoadWindow};
 
 /// Share of steal above which figures depend on other guests of the machine.
@@ -110,18 +111,18 @@ fn busy(load: &LoadWindow, processors: Option<usize>) -> Option<Warning> {
 
 fn storage(filesystem: &Filesystem) -> Option<Warning> {
     let kind = filesystem.kind.as_deref()?;
-    match kind {
-        "tmpfs" | "ramfs" | "devtmpfs" => Some(Warning::new(
+    match class(kind) {
+        "memory" => Some(Warning::new(
             WarningCode::MemoryFilesystem,
             format!("the databases are in memory ({kind}): syncs cost nothing and nothing survives power loss"),
             "choose a directory on the disk that the application will use",
         )),
-        "overlay" | "overlayfs" | "aufs" => Some(Warning::new(
+        "overlay" => Some(Warning::new(
             WarningCode::OverlayFilesystem,
             format!("the databases are on a container's {kind}: the first write to a file copies it"),
             "put the databases on a mounted volume",
         )),
-        _ if is_shared(kind) => Some(Warning::new(
+        "network" | "shared" | "fuse" => Some(Warning::new(
             WarningCode::NetworkFilesystem,
             format!("{kind} is a network or shared file system: locks and shared memory may not work, WAL is unsafe"),
             "choose a directory on a local file system such as ext4, XFS, APFS or NTFS",
@@ -130,38 +131,8 @@ fn storage(filesystem: &Filesystem) -> Option<Warning> {
     }
 }
 
-/// Whether another machine, or the host of this one, may access the files of a file system too. `fuseblk` is not
-/// included: it is a local disk with a driver outside the kernel.
-fn is_shared(kind: &str) -> bool {
-    const SHARED: &[&str] = &[
-        "9p",
-        "afs",
-        "ceph",
-        "cifs",
-        "fuse",
-        "gfs2",
-        "glusterfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "prl_fs",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "vboxsf",
-        "virtiofs",
-    ];
-    SHARED.contains(&kind) || kind.starts_with("fuse.")
-}
-
 fn synced_folder(dir: &Path) -> Option<Warning> {
-    let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-    let by = real.ancestors().find_map(|dir| {
-        let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        synced_by(name).or_else(|| dir.join(".stfolder").exists().then_some("Syncthing"))
-    })?;
+    let by = synced_by(dir)?;
     Some(Warning::new(
         WarningCode::SyncedFolder,
         format!("the directory is synchronised by {by}, which reads, locks and replaces files behind SQLite's back"),
@@ -169,8 +140,34 @@ fn synced_folder(dir: &Path) -> Option<Warning> {
     ))
 }
 
+/// Program that synchronises a directory: by the name of a directory on its path, or by a marker file of the program
+/// beside or above it.
+#[must_use]
+pub fn synced_by(dir: &Path) -> Option<&'static str> {
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    real.ancestors().find_map(|dir| {
+        let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        owner_of_name(name).or_else(|| owner_of_marker(dir))
+    })
+}
+
+/// The program whose marker lies in a directory.
+fn owner_of_marker(dir: &Path) -> Option<&'static str> {
+    let marker = |name: &str| dir.join(name);
+    if marker(".stfolder").exists() {
+        Some("Syncthing")
+    } else if marker(".dropbox").is_file() {
+        // A directory of this name, as in a home directory, has Dropbox's own data; nothing beside it is synchronised.
+        Some("Dropbox")
+    } else if marker(".nextcloudsync.log").exists() {
+        Some("Nextcloud")
+    } else {
+        None
+    }
+}
+
 /// The program whose default folder has this name, with or without an account name after it.
-fn synced_by(name: &str) -> Option<&'static str> {
+fn owner_of_name(name: &str) -> Option<&'static str> {
     let named = |base: &str| {
         let rest = name.get(..base.len()).filter(|start| start.eq_ignore_ascii_case(base)).map(|_| &name[base.len()..]);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" (") || rest.starts_with(" - "))
@@ -286,11 +283,25 @@ mod tests {
     #[test]
     fn every_unsuitable_file_system_has_its_own() {
         let cases = [
-            (WarningCode::MemoryFilesystem, &["tmpfs", "ramfs"][..]),
+            (WarningCode::MemoryFilesystem, &["tmpfs", "ramfs", "devtmpfs"][..]),
             (WarningCode::OverlayFilesystem, &["overlay"]),
             (
                 WarningCode::NetworkFilesystem,
-                &["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "fuse.sshfs", "fuse.glusterfs", "vboxsf"],
+                &[
+                    "nfs",
+                    "nfs4",
+                    "cifs",
+                    "smb2",
+                    "smb3",
+                    "smbfs",
+                    "ncpfs",
+                    "9p",
+                    "virtiofs",
+                    "fuse",
+                    "fuse.sshfs",
+                    "fuse.glusterfs",
+                    "vboxsf",
+                ],
             ),
         ];
         for (code, kinds) in cases {
@@ -354,6 +365,14 @@ mod tests {
         assert!(!warned("shared/inner"));
         std::fs::create_dir(home.path().join("shared/.stfolder")).unwrap();
         assert!(warned("shared/inner"));
+        for (marker, by) in [(".dropbox", "Dropbox"), (".nextcloudsync.log", "Nextcloud")] {
+            assert!(!warned(&format!("{by} of Eve/inner")));
+            let folder = home.path().join(format!("{by} of Eve"));
+            std::fs::write(folder.join(marker), "").unwrap();
+            assert_eq!(synced_by(&folder.join("inner/not/there")), Some(by));
+        }
+        // As in the home directory of a user of Dropbox.
+        assert!(!warned("home/.dropbox") && !warned("home/app"));
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Database {
             .sizes
             .wal
             .filter(|bytes| *bytes >= WalHeader::BYTES as u64)
-            .and_then(|_| WalHeader::parse(&start::<{ WalHeader::BYTES }>(&self.paths[1])?).ok());
+            .and_then(|_| WalHeader::parse(&start::<{ WalHeader::BYTES }>(&self.paths[1])?));
         let journal_header = self.sizes.journal.is_some_and(|bytes| bytes > 0)
             && start::<{ JOURNAL.len() }>(&self.paths[3]) == Some(JOURNAL);
         let header = database.as_ref().and_then(|file| {

@@ -84,8 +84,14 @@ impl LockEntry {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::sample::Index;
 
     use super::*;
+    use crate::testkit::changed_text;
+
+    const FDINFO: &str = "pos:\t0\nflags:\t02\nlock:\t1: POSIX  ADVISORY  READ  812 08:02:99 123 123\n\
+                          lock:\t2: OFDLCK ADVISORY  WRITE -1 08:02:99 120 EOF\n\
+                          lock:\t3: POSIX  ADVISORY  WRITE 812 08:02:98 1073741824 1073742335\n";
 
     #[test]
     fn lines_of_linux() {
@@ -104,6 +110,17 @@ mod tests {
         assert_eq!((of_description.pid, of_description.last, of_description.file.1), (None, u64::MAX, 42));
         assert_eq!(of_description.meaning("-shm"), (0..5).map(Lock::Read).collect::<Vec<_>>());
         assert_eq!((foreign.pid, foreign.meaning("")), (None, vec![Lock::Shared]));
+    }
+
+    #[test]
+    fn lines_of_a_descriptor() {
+        let found: Vec<LockEntry> = LockEntry::of_descriptor(FDINFO).collect();
+        let [mark, of_description, whole] = found[..] else { panic!("{found:?}") };
+        assert_eq!(mark.meaning("-shm"), [Lock::Read(0)]);
+        assert_eq!(of_description.meaning("-shm"), [Lock::Write, Lock::Checkpoint, Lock::Recover]);
+        assert_eq!(whole.meaning(""), [Lock::Exclusive, Lock::Reserved, Lock::Pending]);
+        let others = "lock:\t1: FLOCK  ADVISORY  WRITE 812 08:02:98 0 EOF\nlock: garbage\n";
+        assert_eq!(LockEntry::of_descriptor(others).count(), 0);
     }
 
     #[test]
@@ -138,6 +155,21 @@ mod tests {
             for entry in LockEntry::table(&text).chain(LockEntry::of_descriptor(&text)) {
                 for suffix in ["", "-wal", "-shm", "-journal"] {
                     prop_assert!(entry.meaning(suffix).len() <= 8);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn changed_texts_of_proc_never_panic(
+            edits in proptest::collection::vec((any::<Index>(), prop_oneof![any::<char>(), prop::char::range('\t', '9')]), 0..6),
+            cut in any::<Index>(),
+        ) {
+            for entry in LockEntry::of_descriptor(&changed_text(FDINFO, &edits, cut)) {
+                for suffix in ["", "-wal", "-shm", "-journal"] {
+                    let found = entry.meaning(suffix);
+                    prop_assert!(found.iter().all(|lock| !matches!(lock, Lock::Read(slot) if *slot > 4)), "{found:?}");
                 }
             }
         }

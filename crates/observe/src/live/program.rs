@@ -4,14 +4,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::holders;
 use crate::image::{Images, SqliteSource};
 use crate::proc_file;
 
 /// A program that has a database open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Name as in [`Holder::name`](crate::Holder::name).
+    /// Name of the program or script.
     pub name: String,
     /// Command line, its words separated by spaces.
     pub command: String,
@@ -54,7 +53,7 @@ impl Contents {
 
 impl Program {
     /// Examines the process in a directory of `/proc`, without the files that it has loaded.
-    pub(super) fn of(directory: &Path) -> Self {
+    pub(crate) fn of(directory: &Path) -> Self {
         let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
         let command = String::from_utf8_lossy(&command);
         let namespace = |directory: &Path| std::fs::read_link(directory.join("ns/mnt")).ok();
@@ -67,7 +66,7 @@ impl Program {
             INTERPRETERS.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, language)| (*language).to_owned())
         });
         Program {
-            name: holders::name(comm.trim(), &command, &executable),
+            name: name(comm.trim(), &command, &executable),
             command: command.replace('\0', " ").trim().to_owned(),
             language: interpreter,
             sqlite: Vec::new(),
@@ -79,5 +78,32 @@ impl Program {
     pub(super) fn add(&mut self, contents: Contents) {
         self.sqlite = contents.sqlite;
         self.language = self.language.take().or_else(|| contents.language.map(str::to_owned));
+    }
+}
+
+/// Name of a process: that of its first thread (`comm`, cut after 15 characters), if it is also that of the program or
+/// script in the command line; otherwise a runtime has set it, as Node's `MainThread`, and the program's file counts.
+fn name(comm: &str, command: &str, program: &Path) -> String {
+    let mut words = command.split('\0').take(2).map(|word| word.rsplit('/').next().unwrap_or_default());
+    let file = program.file_name().map(|name| name.to_string_lossy().trim_end_matches(" (deleted)").to_owned());
+    match file {
+        Some(file) if !file.starts_with(comm) && !words.any(|word| word.starts_with(comm)) => file,
+        _ => comm.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_the_name_of_its_program_or_script() {
+        let node = Path::new("/opt/bin/node");
+        assert_eq!(name("MainThread", "node\0app.mjs\0", node), "node");
+        assert_eq!(name("node", "/opt/bin/node\0app.mjs\0", node), "node");
+        let python = Path::new("/usr/bin/python3.11");
+        assert_eq!(name("datasette", "/v/bin/python\0/v/bin/datasette\0serve\0", python), "datasette");
+        assert_eq!(name("python3", "python3\0app.py\0", python), "python3");
+        assert_eq!(name("app", "", Path::new("")), "app");
     }
 }

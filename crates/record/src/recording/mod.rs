@@ -4,18 +4,16 @@ mod event;
 mod view;
 
 use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use litelab_database::Source;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::RecordError;
-use crate::lock::Lock;
-use crate::write::{BUSY_MS, is_new, json, lock, now, publish};
-use crate::{APPLICATION_ID, FORMAT};
+use crate::read::RunFile;
+use crate::write::{Recorder, is_new, json};
 
 pub use event::{Event, Phase};
 pub use view::{DatabaseView, Limit, LockView, Own, ProcessView, Rates, ReaderView, Totals, View};
@@ -43,11 +41,9 @@ CREATE TABLE event(
 /// A recording that is being written. What is not committed is lost if the program is killed.
 #[derive(Debug)]
 pub struct RecordingWriter {
-    // Declared first, so that the connection is closed before the lock is released.
-    connection: Connection,
-    path: PathBuf,
+    recorder: Recorder,
+    /// Whether a transaction is open.
     open: bool,
-    _lock: Lock,
 }
 
 impl RecordingWriter {
@@ -56,32 +52,16 @@ impl RecordingWriter {
     /// # Errors
     /// If the file exists, or cannot be written.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let failed = |e: &rusqlite::Error| RecordError::sqlite("create", path, e);
         if is_new(path).is_err() {
             let what = format!("{}: this file exists; choose another name for the recording", path.display());
             return Err(RecordError::BadInput(what));
         }
-        let mut draft = Connection::open_in_memory().map_err(|e| failed(&e))?;
-        let begin = |draft: &Connection| -> rusqlite::Result<()> {
-            draft.pragma_update(None, "application_id", APPLICATION_ID)?;
-            draft.pragma_update(None, "user_version", FORMAT)?;
-            draft.execute_batch(SCHEMA)?;
-            let values = [("kind", "recording"), ("litelab", env!("CARGO_PKG_VERSION")), ("created", &now())];
-            for (key, value) in values {
-                draft.execute("INSERT INTO run(key, value) VALUES (?1, ?2)", [key, value])?;
-            }
-            Ok(())
-        };
-        begin(&draft).map_err(|e| failed(&e))?;
-        let whole = draft.serialize(rusqlite::MAIN_DB).map_err(|e| failed(&e))?;
-        publish(&whole, path).map_err(|e| RecordError::run_file("create", path, &e))?;
-        let lock = lock(path)?;
-        let connection = Connection::open(path).map_err(|e| failed(&e))?;
-        // A commit in these settings syncs little: the recording may be on the disk of the watched database.
-        let settings =
-            format!("PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = {BUSY_MS}");
-        connection.execute_batch(&settings).map_err(|e| failed(&e))?;
-        Ok(Self { connection, path: path.to_owned(), open: false, _lock: lock })
+        let draft = Recorder::draft(path, SCHEMA)?;
+        draft.set("kind", "recording")?;
+        let recorder = draft.publish()?;
+        // So a commit syncs little: the recording may be on the disk of the watched database.
+        recorder.execute("create", |c| c.execute_batch("PRAGMA synchronous = NORMAL"))?;
+        Ok(Self { recorder, open: false })
     }
 
     /// Adds a view.
@@ -110,7 +90,7 @@ impl RecordingWriter {
     /// If the file cannot be written.
     pub fn commit(&mut self) -> Result<(), RecordError> {
         if std::mem::take(&mut self.open) {
-            self.connection.execute_batch("COMMIT").map_err(|e| RecordError::sqlite("write", &self.path, &e))?;
+            self.recorder.execute("write", |c| c.execute_batch("COMMIT"))?;
         }
         Ok(())
     }
@@ -120,18 +100,17 @@ impl RecordingWriter {
     /// # Errors
     /// If the file cannot be written.
     pub fn finish(mut self) -> Result<(), RecordError> {
-        self.execute(|c| c.execute("INSERT INTO run(key, value) VALUES ('finished', ?1)", [now()]))?;
+        self.recorder.finished()?;
         self.commit()
     }
 
     fn execute(&mut self, f: impl FnOnce(&Connection) -> rusqlite::Result<usize>) -> Result<(), RecordError> {
-        let run = || {
+        self.recorder.execute("write", |c| {
             if !self.open {
-                self.connection.execute_batch("BEGIN IMMEDIATE")?;
+                c.execute_batch("BEGIN IMMEDIATE")?;
             }
-            f(&self.connection)
-        };
-        run().map_err(|e| RecordError::sqlite("write", &self.path, &e))?;
+            f(c)
+        })?;
         self.open = true;
         Ok(())
     }
@@ -140,37 +119,17 @@ impl RecordingWriter {
 /// A recording, opened read-only.
 #[derive(Debug)]
 pub struct Recording {
-    connection: Connection,
-    path: PathBuf,
+    file: RunFile,
 }
 
 impl Recording {
-    /// Opens a recording; `None` if the file is another database or no database.
+    /// Opens a recording; `None` if the file is a run.
     ///
     /// # Errors
-    /// If it cannot be opened, or has another format.
+    /// Those of [`RunFile::open`].
     pub fn open(path: &Path) -> Result<Option<Self>, RecordError> {
-        crate::read::roll_back(path);
-        let connection = Source::find(path)?.open()?;
-        let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-        if pragma("application_id").ok() != Some(APPLICATION_ID) {
-            return Ok(None);
-        }
-        let format = pragma("user_version").map_err(|e| RecordError::sqlite("read", path, &e))?;
-        let recording = Self { connection, path: path.to_owned() };
-        if recording.get("kind")?.as_deref() != Some("recording") {
-            return Ok(None);
-        }
-        if format != FORMAT {
-            let what = format!("{}: it has format {format}, this litelab reads format {FORMAT}", path.display());
-            return Err(RecordError::BadInput(what));
-        }
-        let views = "SELECT count(*) FROM sqlite_schema WHERE type <> 'table' AND name IN ('run', 'moment', 'event')";
-        let views: i64 = recording.connection.query_row(views, [], |row| row.get(0)).map_err(recording.fail())?;
-        if views > 0 {
-            return Err(RecordError::BadInput(format!("{}: this is no recording of litelab", path.display())));
-        }
-        Ok(Some(recording))
+        let file = RunFile::open(path)?;
+        Ok(file.is_recording()?.then_some(Self { file }))
     }
 
     /// Start of the recording in UTC.
@@ -178,13 +137,13 @@ impl Recording {
     /// # Errors
     /// If the file is damaged.
     pub fn created(&self) -> Result<String, RecordError> {
-        Ok(self.get("created")?.unwrap_or_default())
+        Ok(self.file.get("created")?.unwrap_or_default())
     }
 
     /// Name of the file, without its path, which may contain the name of a person.
     #[must_use]
     pub fn file_name(&self) -> String {
-        self.path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
+        self.file.file_name()
     }
 
     /// All events in order.
@@ -192,9 +151,12 @@ impl Recording {
     /// # Errors
     /// If the file is damaged.
     pub fn events(&self) -> Result<Vec<Event>, RecordError> {
-        let mut statement = self.connection.prepare("SELECT event FROM event ORDER BY id").map_err(self.fail())?;
-        let texts = statement.query_map([], |row| row.get::<_, String>(0)).map_err(self.fail())?;
-        texts.map(|text| self.parse(&text.map_err(self.fail())?)).collect()
+        let connection = self.file.connection();
+        let texts = || -> rusqlite::Result<Vec<String>> {
+            connection.prepare("SELECT event FROM event ORDER BY id")?.query_map([], |row| row.get(0))?.collect()
+        };
+        let texts = texts().map_err(self.file.fail("read"))?;
+        texts.iter().map(|text| self.file.parse("event", text)).collect()
     }
 
     /// Number of views.
@@ -202,8 +164,8 @@ impl Recording {
     /// # Errors
     /// If the file is damaged.
     pub fn moments(&self) -> Result<u64, RecordError> {
-        let count = self.connection.query_row("SELECT count(*) FROM moment", [], |row| row.get::<_, i64>(0));
-        Ok(count.map_err(self.fail())?.unsigned_abs())
+        let count = self.file.connection().query_row("SELECT count(*) FROM moment", [], |row| row.get::<_, i64>(0));
+        Ok(count.map_err(self.file.fail("read"))?.unsigned_abs())
     }
 
     /// The view with this number, from 0; `None` beyond the last.
@@ -212,33 +174,16 @@ impl Recording {
     /// If the file is damaged.
     pub fn view(&self, number: u64) -> Result<Option<View>, RecordError> {
         let id = i64::try_from(number).unwrap_or(i64::MAX).saturating_add(1);
-        let packed = self.connection.query_row("SELECT view FROM moment WHERE id = ?1", [id], |row| row.get(0));
-        let packed: Option<Vec<u8>> = packed.optional().map_err(self.fail())?;
+        let packed = self.file.connection().query_row("SELECT view FROM moment WHERE id = ?1", [id], |row| row.get(0));
+        let packed: Option<Vec<u8>> = packed.optional().map_err(self.file.fail("read"))?;
         packed.map(|packed| self.unpack(&packed)).transpose()
     }
 
     fn unpack(&self, packed: &[u8]) -> Result<View, RecordError> {
         let mut text = String::new();
         let read = ZlibDecoder::new(packed).take(VIEW_AT_MOST).read_to_string(&mut text);
-        read.map_err(|e| self.damaged(&e))?;
-        self.parse(&text)
-    }
-
-    fn parse<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, RecordError> {
-        serde_json::from_str(text).map_err(|e| self.damaged(&e))
-    }
-
-    fn damaged(&self, error: &dyn std::fmt::Display) -> RecordError {
-        RecordError::BadInput(format!("{}: this recording is damaged: {error}", self.path.display()))
-    }
-
-    fn get(&self, key: &str) -> Result<Option<String>, RecordError> {
-        let value = self.connection.query_row("SELECT value FROM run WHERE key = ?1", [key], |row| row.get(0));
-        value.optional().map_err(self.fail())
-    }
-
-    fn fail(&self) -> impl Fn(rusqlite::Error) -> RecordError + '_ {
-        |e| RecordError::sqlite("read", &self.path, &e)
+        read.map_err(|e| self.file.damaged("view", e))?;
+        self.file.parse("view", &text)
     }
 }
 
@@ -272,7 +217,9 @@ mod tests {
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("UPDATE moment SET view = x'00'").unwrap();
         assert!(read(&path).is_err_and(|error| error.to_string().contains("damaged")));
-        connection.execute_batch("PRAGMA application_id = 5").unwrap();
+        connection.execute_batch("UPDATE run SET key = 'sort' WHERE key = 'kind'").unwrap();
         assert!(Recording::open(&path).unwrap().is_none());
+        connection.execute_batch("PRAGMA application_id = 5").unwrap();
+        assert!(Recording::open(&path).is_err_and(|error| error.is_bad_input()));
     }
 }

@@ -299,14 +299,11 @@ fn undecided(
 }
 
 fn problems(variants: &[&VariantAnalysis], alerts: &[AlertResult]) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = Vec::new();
+    let mut problems: IndexMap<(ProblemKind, String), Problem> = IndexMap::new();
     let mut add = |kind: ProblemKind, variant: usize, text: String| {
         // The same reason with other figures is one problem.
-        let same = |known: &&mut Problem| known.kind == kind && super::alike(&known.text) == super::alike(&text);
-        match problems.iter_mut().find(same) {
-            Some(known) => known.variants.push(variant),
-            None => problems.push(Problem { kind, variants: vec![variant], text }),
-        }
+        let known = problems.entry((kind, super::alike(&text)));
+        known.or_insert_with(|| Problem { kind, variants: Vec::new(), text }).variants.push(variant);
     };
     for variant in variants {
         for failure in &variant.failures {
@@ -325,6 +322,7 @@ fn problems(variants: &[&VariantAnalysis], alerts: &[AlertResult]) -> Vec<Proble
     for alert in alerts {
         alert.fired.iter().for_each(|fired| add(ProblemKind::Missed, fired.variant, alert.condition()));
     }
+    let mut problems: Vec<Problem> = problems.into_values().collect();
     problems.sort_by_key(|problem| problem.kind);
     problems
 }

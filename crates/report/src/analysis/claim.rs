@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::claim::Origin;
 use litelab_model::plan::ClaimPlan;
-use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, ExpectedRange, PairedRatio};
+use litelab_stats::{ClaimVerdict, Confidence, Estimate, Events, PairedRatio};
 use serde::{Serialize, Serializer};
 
 use super::Analysis;
@@ -146,7 +146,8 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
     if let (None, Some(why)) = (failures(variant, against), variant.too_few(&plan.metric)) {
         return result(measured, OPEN, Some(why));
     }
-    let verdict = measured.estimate().map_or(OPEN, |e| judge(e, plan.at_least, plan.at_most));
+    let judge = |e: &Estimate| ClaimVerdict::judge(e, plan.at_least, plan.at_most, &planner(Confidence::P95));
+    let verdict = measured.estimate().map_or(OPEN, judge);
     if let (None, None, OPEN, Some(why)) = (against, failures(variant, against), verdict, never(plan, variant)) {
         return result(measured, OPEN, Some(why));
     }
@@ -199,28 +200,4 @@ pub(super) fn failures(variant: &VariantAnalysis, against: Option<&VariantAnalys
     let all = failed.failed() + failed.measured;
     let first = failed.failures.first().map_or("", |f| f.reason.as_str());
     Some(format!("{} of {} of {} failed: {first}", failed.failed(), number::counted(all, "trial"), failed.name))
-}
-
-fn judge(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> ClaimVerdict {
-    match ExpectedRange::new(at_least, at_most) {
-        Ok(expected) => ClaimVerdict::judge(estimate, &expected, &planner(Confidence::P95)),
-        Err(_) => beyond_ratios(estimate, at_least, at_most),
-    }
-}
-
-/// Applies the rule of [`ExpectedRange`] to bounds that no ratio can have, such as "at most 0 failures", without a
-/// forecast of rounds.
-fn beyond_ratios(estimate: &Estimate, at_least: Option<f64>, at_most: Option<f64>) -> ClaimVerdict {
-    let Some(interval) = estimate.interval() else { return OPEN };
-    if at_least.is_none() && at_most.is_none() {
-        return OPEN;
-    }
-    let (from, to) = (at_least.unwrap_or(f64::NEG_INFINITY), at_most.unwrap_or(f64::INFINITY));
-    if from <= interval.low() && interval.high() <= to {
-        ClaimVerdict::Holds
-    } else if interval.high() < from || to < interval.low() {
-        ClaimVerdict::Contradicted
-    } else {
-        OPEN
-    }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::number;
 
 /// Kind of a problem with a variant, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// Trials or transactions failed.

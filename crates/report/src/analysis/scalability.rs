@@ -1,5 +1,6 @@
 //! The Universal Scalability Law over a scenario's numbers of workers, and the point from which more workers do less.
 
+use indexmap::IndexMap;
 use litelab_model::Scalar;
 use litelab_model::metric::{Measure, Metric};
 use litelab_stats::{Confidence, Estimate, StatsError, Usl, UslPoint};
@@ -30,16 +31,13 @@ pub struct Scalability {
 pub(super) fn fit(dimension: &str, metrics: &[Metric], variants: &[&VariantAnalysis]) -> Vec<Scalability> {
     let throughput = metrics.iter().find(|m| matches!(m.measure, Measure::Throughput | Measure::RowsPerSecond));
     let metric = throughput.cloned().unwrap_or_else(|| Measure::Throughput.into());
-    let mut groups: Vec<(String, Vec<(u32, &VariantAnalysis)>)> = Vec::new();
+    let mut groups: IndexMap<String, Vec<(u32, &VariantAnalysis)>> = IndexMap::new();
     for variant in variants.iter().filter(|variant| variant.skipped.is_none()) {
         let Some(Scalar::Integer(level)) = variant.dimensions.get(dimension) else { continue };
         let Ok(level) = u32::try_from(*level) else { continue };
         let others = variant.dimensions.iter().filter(|(name, _)| *name != dimension);
         let label = others.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-        match groups.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, group)) => group.push((level, variant)),
-            None => groups.push((label, vec![(level, variant)])),
-        }
+        groups.entry(label).or_default().push((level, variant));
     }
     groups.into_iter().map(|(label, group)| one(label, dimension, &metric, group)).collect()
 }

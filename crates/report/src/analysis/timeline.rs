@@ -110,21 +110,8 @@ mod tests {
             go_ns: 500_000_000,
             ticks: vec![tick(100, 7), tick(1000, 3), tick(1001, 5), tick(2000, 1)],
         };
-        let measurement = Measurement {
-            result: TrialResult { elapsed_ns: 2_000_000_000, ..TrialResult::default() },
-            settings: vec![],
-            summary: Default::default(),
-            cpu_ns: 0,
-            database_bytes: 0,
-            wal_after_bytes: 0,
-            content: Default::default(),
-            flags: vec![],
-            search: None,
-            on_server: false,
-            stall_ns: None,
-            gauges: Default::default(),
-            timed_ns: Default::default(),
-        };
+        let result = TrialResult { elapsed_ns: 2_000_000_000, ..TrialResult::default() };
+        let measurement = Measurement { result, ..Measurement::default() };
         let (seconds, windows) = windows(&measurement, &series, 2);
         assert_eq!((seconds, windows.len()), (2.0, 2));
         // Seven and three in the first second; events after the end belong to the last window.

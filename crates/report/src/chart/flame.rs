@@ -16,8 +16,6 @@ use crate::{number, symbol};
 pub struct Flame {
     /// Title: `CPU time by call stack, wal-full`.
     pub title: String,
-    /// The answer in a sentence; may be empty.
-    pub summary: String,
     /// Sampled call stacks. Bars narrower than [`Flame::LEAST`] are not drawn.
     pub stacks: Stacks,
 }
@@ -75,7 +73,7 @@ impl Chart for Flame {
         let leaf = |leaf: &Leaf| leaf.own > 0 && leaf.own as f64 >= least;
         let leaves: Vec<Leaf> = self.stacks.functions().into_iter().filter(leaf).collect();
         let said = leaves.iter().map(|leaf| format!("{} {} in itself", name(&leaf.name), self.percent(leaf.own)));
-        say::description(&self.summary, drawn, said)
+        say::description("", drawn, said)
     }
 
     fn svg(&self, id: &str) -> Markup {
@@ -113,7 +111,7 @@ mod tests {
     #[test]
     fn a_bar_stands_upon_its_caller_and_narrow_ones_are_cut() {
         let folded = "main;step;fcntl_setlk_[k] 250\nmain;step 250\nmain;worker 3 495\nmain;narrow 5\n";
-        let chart = Flame { title: "f".into(), stacks: Stacks::parse(folded, 199), ..Flame::default() };
+        let chart = Flame { title: "f".into(), stacks: Stacks::parse(folded, 199) };
         let svg = chart.svg("f").into_string();
         let document = roxmltree::Document::parse(&svg).unwrap_or_else(|wrong| panic!("{wrong}: {svg}"));
         assert_eq!(svg.matches("<rect").count(), 5, "all of them, main, step, worker 3, and the kernel's: {svg}");

@@ -13,14 +13,12 @@
 
 mod draw;
 mod flame;
-mod reading;
-pub(crate) mod say;
+mod say;
 #[cfg(test)]
 pub(crate) mod tests;
 mod xy;
 
 pub use flame::Flame;
-pub use reading::Reading;
 
 pub(crate) use draw::axis::Axis;
 pub(crate) use draw::legend::{Entry, Sample};

@@ -1,5 +1,6 @@
 //! Charts of a quantity over a horizontal axis.
 
+use litelab_stats::Estimate;
 use maud::{Markup, html};
 
 use super::draw::axis::Axis;
@@ -7,7 +8,7 @@ use super::draw::frame::{Frame, Space};
 use super::draw::legend::{self, Entry};
 use super::draw::svg::{self, Anchor, Path, WIDTH};
 use super::draw::{mark, text};
-use super::{Chart, Reading, say};
+use super::{Chart, say};
 
 /// A chart that a figure configures, from data alone. A value that cannot be placed on its axis is left out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +45,7 @@ pub(crate) enum Mark {
     /// A shape at each point.
     Points(String, usize, Vec<(f64, f64)>),
     /// A vertical interval at each horizontal position.
-    Whiskers(String, Vec<(f64, Reading)>),
+    Whiskers(String, Vec<(f64, Estimate)>),
     /// A line from left to right.
     Across(&'static str, f64),
     /// A line from top to bottom.
@@ -105,9 +106,9 @@ impl Mark {
                 places.for_each(|place| mark::shape(&mut path, *shape, place));
                 class.as_str()
             }
-            Self::Whiskers(class, readings) => {
-                let places = readings.iter().filter_map(|(x, reading)| Some((frame.x.at(*x)?, reading)));
-                places.for_each(|(x, reading)| mark::whisker(&mut path, x, reading, &frame.y));
+            Self::Whiskers(class, estimates) => {
+                let places = estimates.iter().filter_map(|(x, estimate)| Some((frame.x.at(*x)?, estimate)));
+                places.for_each(|(x, estimate)| mark::whisker(&mut path, x, estimate, &frame.y));
                 class.as_str()
             }
             Self::Across(class, y) => {

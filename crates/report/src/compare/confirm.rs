@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexSet;
 use litelab_model::{Metric, Plan, interleave};
 use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Estimate, Tolerance, Verdict};
@@ -194,12 +195,8 @@ pub fn without_run(comparison: &Comparison, again: &RerunPlan) -> Confirmation {
 /// The confirmation if the re-run could not begin.
 #[must_use]
 pub fn failed(comparison: &Comparison, why: &str) -> Confirmation {
-    let mut impossible: Vec<(String, String)> = Vec::new();
-    for row in comparison.regressions() {
-        if !impossible.iter().any(|(name, _)| *name == row.name) {
-            impossible.push((row.name.clone(), why.to_owned()));
-        }
-    }
+    let names: IndexSet<&String> = comparison.regressions().into_iter().map(|row| &row.name).collect();
+    let impossible = names.into_iter().map(|name| (name.clone(), why.to_owned())).collect();
     Confirmation { impossible, ..Confirmation::default() }
 }
 
@@ -279,18 +276,13 @@ fn impossible(comparison: &Comparison, again: &RerunPlan) -> Vec<(String, String
 }
 
 fn notes(again: &RerunPlan, base: &RunInfo, rerun: &RunInfo) -> Vec<String> {
-    let mut notes: Vec<String> = Vec::new();
-    for (_, means) in &again.pairs {
-        if let RerunMode::HeadAlone(why) = means {
-            let note =
-                format!("only head was run again, and compared with base's old trials: {why}; drift is not controlled");
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
-    notes.extend(
-        unlike::host(base, rerun).iter().map(|difference| format!("the re-run was made on another host: {difference}")),
-    );
-    notes
+    let alone = again.pairs.iter().filter_map(|(_, means)| match means {
+        RerunMode::HeadAlone(why) => Some(why),
+        _ => None,
+    });
+    let alone = alone.collect::<IndexSet<_>>().into_iter().map(|why| {
+        format!("only head was run again, and compared with base's old trials: {why}; drift is not controlled")
+    });
+    let moved = unlike::host(base, rerun).into_iter();
+    alone.chain(moved.map(|difference| format!("the re-run was made on another host: {difference}"))).collect()
 }

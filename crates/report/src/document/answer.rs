@@ -5,29 +5,13 @@ use litelab_model::durability::Durability;
 use litelab_model::metric::{Measure, Unit};
 use litelab_stats::Estimate;
 
+use super::Marked;
 use crate::analysis::{Analysis, LevelAnswer, Problem, ProblemKind, ScenarioAnalysis, Starvation, Undecided};
 use crate::number;
 use crate::style::Tone;
 
 /// Number of characters of the names in a sentence, from which their number replaces them.
 const LONG: usize = 60;
-
-/// A line of an answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sentence {
-    /// Mark that repeats the tone: `✘`, `►`, `?`.
-    pub mark: &'static str,
-    /// Tone of the mark.
-    pub tone: Tone,
-    /// Text of the line.
-    pub text: String,
-}
-
-impl Sentence {
-    fn new(mark: &'static str, tone: Tone, text: String) -> Self {
-        Self { mark, tone, text }
-    }
-}
 
 /// Durability level in words; `durability not known` without one.
 #[must_use]
@@ -59,25 +43,15 @@ pub fn amount(estimate: &Estimate, metric: &Metric) -> String {
     }
 }
 
-/// All lines of a scenario's answer: what went wrong, the levels, what is not decided.
-#[must_use]
-pub fn sentences(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence> {
-    let answer = &scenario.answer;
-    let mut lines: Vec<Sentence> = answer.problems.iter().map(|of| problem(of, analysis)).collect();
-    lines.extend(levels(scenario, analysis));
-    lines.extend(answer.undecided.as_ref().map(undecided));
-    lines
-}
-
 /// The line of what is not decided.
 #[must_use]
-pub fn undecided(of: &Undecided) -> Sentence {
-    Sentence::new("~", Tone::Warn, of.text.clone())
+pub fn undecided(of: &Undecided) -> Marked {
+    Marked::new("~", Tone::Warn, of.text.as_str())
 }
 
 /// Formats as `WAL FULL and 2 others: 3 of 9 trials failed: disk I/O error`.
 #[must_use]
-pub fn problem(problem: &Problem, analysis: &Analysis) -> Sentence {
+pub fn problem(problem: &Problem, analysis: &Analysis) -> Marked {
     let (mark, tone) = match problem.kind {
         ProblemKind::Failed | ProblemKind::Empty => ("✘", Tone::Bad),
         ProblemKind::Missed | ProblemKind::Short => ("!", Tone::Warn),
@@ -89,23 +63,23 @@ pub fn problem(problem: &Problem, analysis: &Analysis) -> Sentence {
         2 => " and 1 other".into(),
         n => format!(" and {} others", n - 1),
     };
-    Sentence::new(mark, tone, format!("{first}{others}: {}", problem.text))
+    Marked::new(mark, tone, format!("{first}{others}: {}", problem.text))
 }
 
 /// One line for each durability level of which the best variant is worth a choice.
 #[must_use]
-pub fn levels(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Sentence> {
+pub fn levels(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
     let levels = &scenario.answer.levels;
     let Some((metric, safest)) = scenario.answer.metric.as_ref().zip(levels.first()) else { return Vec::new() };
     let choices = levels.iter().filter(|level| !level.dominated);
-    let mut lines: Vec<Sentence> = choices.map(|level| line(level, safest, scenario, metric, analysis)).collect();
+    let mut lines: Vec<Marked> = choices.map(|level| line(level, safest, scenario, metric, analysis)).collect();
     let dominated: Vec<&LevelAnswer> = levels.iter().filter(|level| level.dominated).collect();
     if !dominated.is_empty() {
         let known = dominated.iter().all(|level| level.durability.is_some());
         let safe = if known { "less safe" } else { "less safe or not known to be safe" };
         let names: Vec<&str> = dominated.iter().map(|level| name(level.best, analysis)).collect();
         let text = format!("{safe} and not shown to be better: {}", names.join(" · "));
-        lines.push(Sentence::new("▼", Tone::Warn, text));
+        lines.push(Marked::new("▼", Tone::Warn, text));
     }
     lines
 }
@@ -116,7 +90,7 @@ fn line(
     scenario: &ScenarioAnalysis,
     metric: &Metric,
     analysis: &Analysis,
-) -> Sentence {
+) -> Marked {
     let price = level.durability.map(Durability::price);
     let ratio = level.over_safest.as_ref().and_then(|paired| number::ratio(&paired.ratio));
     let begin = match price.zip(ratio).filter(|_| level.durability != safest.durability) {
@@ -147,7 +121,7 @@ fn line(
         let (name, amount) = (name(calmer.variant, analysis), number::value(calmer.estimate.value, metric.unit()));
         text.push_str(&format!("; {name} waits at most {wait}, at {amount}"));
     }
-    Sentence::new("►", level_tone(level.durability), text)
+    Marked::new("►", level_tone(level.durability), text)
 }
 
 /// Whether another variant of the level has more workers than its best one.

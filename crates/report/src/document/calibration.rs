@@ -1,6 +1,7 @@
 //! Document of a host calibration.
 
-use litelab_model::metric::Unit;
+use indexmap::IndexSet;
+use litelab_model::metric::{Metric, Unit};
 use litelab_record::calibration::{Host, HostCalibration, Noise, SyncQuantiles, Work};
 use litelab_record::environment::LoadWindow;
 use litelab_stats::{Confidence, Estimate, proportion};
@@ -115,13 +116,8 @@ fn noise(noise: &[Noise]) -> Table {
 
 /// Rates of false differences, for each metric over all kinds of work, whose trials are independent.
 fn verdicts(noise: &[Noise]) -> Vec<Marked> {
-    let mut metrics: Vec<String> = Vec::new();
-    for n in noise {
-        if !metrics.contains(&n.metric.to_string()) {
-            metrics.push(n.metric.to_string());
-        }
-    }
-    let mut lines: Vec<Marked> = metrics.iter().filter_map(|metric| rate(metric, noise)).collect();
+    let metrics: IndexSet<&Metric> = noise.iter().map(|n| &n.metric).collect();
+    let mut lines: Vec<Marked> = metrics.into_iter().filter_map(|metric| rate(metric, noise)).collect();
     lines.extend(noise.iter().filter(|n| n.ratio.interval().is_some_and(|i| !i.contains(1.0))).map(|n| {
         let text = format!(
             "{} in {}: of two identical variants one is favoured over all rounds; something on this host depends on the order of trials",
@@ -133,8 +129,8 @@ fn verdicts(noise: &[Noise]) -> Vec<Marked> {
     lines
 }
 
-fn rate(metric: &str, noise: &[Noise]) -> Option<Marked> {
-    let of = |count: fn(&Noise) -> u32| noise.iter().filter(|n| n.metric.to_string() == metric).map(count).sum::<u32>();
+fn rate(metric: &Metric, noise: &[Noise]) -> Option<Marked> {
+    let of = |count: fn(&Noise) -> u32| noise.iter().filter(|n| n.metric == *metric).map(count).sum::<u32>();
     let (wrong, all) = (of(|n| n.false_differences), of(|n| n.experiments));
     let rate: Estimate = proportion(wrong, all, Confidence::P95).ok()?;
     let interval = rate.interval()?;

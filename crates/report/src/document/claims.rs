@@ -58,7 +58,7 @@ pub(crate) fn counts(analysis: &Analysis) -> String {
 }
 
 /// The claims of each origin, below a line that says whose they are.
-pub(super) fn tables(analysis: &Analysis) -> Vec<Element> {
+pub(crate) fn tables(analysis: &Analysis) -> Vec<Element> {
     let claims = listed(analysis);
     let of = |origin: Origin| claims.iter().filter(|claim| claim.origin == origin).cloned().collect::<Vec<_>>();
     let groups = Origin::ALL.into_iter().map(|origin| (origin, of(origin))).filter(|(_, claims)| !claims.is_empty());

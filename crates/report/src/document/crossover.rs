@@ -1,5 +1,7 @@
 //! Tables of crossovers: a row for each pair of variants, a table for each dimension.
 
+use indexmap::IndexMap;
+use litelab_model::Metric;
 use litelab_stats::{Crossover, CrossoverPosition, Reach};
 
 use super::table::{Cell, Column, Table};
@@ -8,7 +10,8 @@ use crate::analysis::{Analysis, CrossoverResult, DurabilityPair, MetricCrossover
 use crate::number;
 use crate::style::Tone;
 
-pub(super) fn add(document: &mut Document, analysis: &Analysis) {
+/// Adds the crossovers with their heading, if the study requests them.
+pub(crate) fn add(document: &mut Document, analysis: &Analysis) {
     if analysis.crossovers.is_empty() {
         return;
     }
@@ -17,16 +20,15 @@ pub(super) fn add(document: &mut Document, analysis: &Analysis) {
 }
 
 /// The tables and the explanations below them; empty without crossovers.
-pub(super) fn tabled(analysis: &Analysis) -> Vec<Element> {
+pub(crate) fn tabled(analysis: &Analysis) -> Vec<Element> {
     let mut document = Document::default();
-    let mut groups: Vec<Vec<&CrossoverResult>> = Vec::new();
+    // Those that share a table: same dimension, same last level, same metrics.
+    let mut groups: IndexMap<_, Vec<&CrossoverResult>> = IndexMap::new();
     for of in &analysis.crossovers {
-        match groups.iter_mut().find(|group| group.iter().all(|other| alike(other, of))) {
-            Some(group) => group.push(of),
-            None => groups.push(vec![of]),
-        }
+        let metrics: Vec<&Metric> = of.metrics.iter().map(|m| &m.metric).collect();
+        groups.entry((&of.over, of.levels.last(), metrics)).or_default().push(of);
     }
-    document.elements.extend(groups.iter().map(|group| Element::Table(table(group, analysis))));
+    document.elements.extend(groups.values().map(|group| Element::Table(table(group, analysis))));
     document.marked(reasons(analysis));
     if !analysis.crossovers.is_empty() {
         let text = "from: where the lead begins that lasts to the last value [its 95 % interval, each by itself; ?: fewer \
@@ -36,12 +38,6 @@ pub(super) fn tabled(analysis: &Analysis) -> Vec<Element> {
         document.text(Tone::Dim, text);
     }
     document.elements
-}
-
-/// Whether two crossovers can share a table: same dimension, same last level, same metrics.
-fn alike(a: &CrossoverResult, b: &CrossoverResult) -> bool {
-    let metrics = |of: &CrossoverResult| of.metrics.iter().map(|m| m.metric.clone()).collect::<Vec<_>>();
-    a.over == b.over && a.levels.last() == b.levels.last() && metrics(a) == metrics(b)
 }
 
 fn table(group: &[&CrossoverResult], analysis: &Analysis) -> Table {
@@ -105,17 +101,14 @@ pub(crate) fn words(found: &Crossover, levels: &[u32]) -> (String, bool) {
 
 /// Reasons for which crossovers are not known: each once, with their number.
 fn reasons(analysis: &Analysis) -> Vec<Marked> {
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    let mut reasons: IndexMap<&str, u64> = IndexMap::new();
     for why in analysis.crossovers.iter().flat_map(|of| &of.metrics).filter_map(|m| m.found.as_ref().err()) {
-        match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, count)) => *count += 1,
-            None => reasons.push((why, 1)),
-        }
+        *reasons.entry(why).or_default() += 1;
     }
-    let line = |(why, count): &(&str, usize)| {
-        Marked::new("?", Tone::Warn, format!("{} not known: {why}", number::counted(*count as u64, "crossover")))
+    let line = |(why, count): (&str, u64)| {
+        Marked::new("?", Tone::Warn, format!("{} not known: {why}", number::counted(count, "crossover")))
     };
-    reasons.iter().map(line).collect()
+    reasons.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexSet;
 use litelab_protocol::SqliteBuild;
 use litelab_record::RunInfo;
 
@@ -33,13 +34,8 @@ const TELLING: [&str; 15] = [
 
 /// Names of the drivers that ran, as in the study and in its order.
 pub(super) fn used(info: &RunInfo) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for variant in info.plan.variants.iter().filter(|variant| variant.skipped.is_none()) {
-        if !names.contains(&variant.driver.as_str()) {
-            names.push(&variant.driver);
-        }
-    }
-    names
+    let ran = info.plan.variants.iter().filter(|variant| variant.skipped.is_none());
+    ran.map(|variant| variant.driver.as_str()).collect::<IndexSet<_>>().into_iter().collect()
 }
 
 /// Cells for tables of drivers: the language, and the version of SQLite.
@@ -55,7 +51,7 @@ fn text(of: Option<String>) -> Cell {
 }
 
 /// Adds the table if there are several drivers.
-pub(super) fn add(document: &mut Document, info: &RunInfo) {
+pub(crate) fn add(document: &mut Document, info: &RunInfo) {
     let names = used(info);
     if names.len() < 2 {
         return;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use litelab_model::Server;
 use litelab_model::advisory::{self, Advisory, Version};
 use litelab_model::metric::Unit;
@@ -15,14 +16,15 @@ use crate::analysis::{Analysis, ProblemKind};
 use crate::style::Tone;
 use crate::{driver, number};
 
-pub(super) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
+/// Adds the title and the facts.
+pub(crate) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
     let plan = &info.plan;
     document.elements.push(Element::Title(format!("{}: {}", plan.study, plan.title)));
     facts(document, analysis, info);
 }
 
 /// Adds the run, the study, the machine, the builds, and the warnings.
-pub(super) fn facts(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
+pub(crate) fn facts(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
     let plan = &info.plan;
     let mut facts: Vec<(&str, String)> = vec![
         ("run", run(info)),
@@ -216,16 +218,13 @@ fn defects(info: &RunInfo) -> Vec<Marked> {
 
 /// Transactions that did nothing: one line for each, with all variants of the same text.
 fn idle(analysis: &Analysis) -> Vec<Marked> {
-    let mut lines: Vec<(&String, Vec<&str>)> = Vec::new();
+    let mut lines: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for variant in &analysis.variants {
         for (_, line) in variant.problems.iter().filter(|(kind, _)| *kind == ProblemKind::Empty) {
-            match lines.iter_mut().find(|(known, _)| *known == line) {
-                Some((_, variants)) => variants.push(&variant.name),
-                None => lines.push((line, vec![&variant.name])),
-            }
+            lines.entry(line).or_default().push(&variant.name);
         }
     }
-    let marked = |(line, variants): (&String, Vec<&str>)| {
+    let marked = |(line, variants): (&str, Vec<&str>)| {
         let others = match variants.len() {
             1 => String::new(),
             n => format!(" and {}", number::counted(n as u64 - 1, "other variant")),

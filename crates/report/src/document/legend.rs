@@ -8,7 +8,8 @@ use super::{Document, Element};
 use crate::analysis::{Analysis, Values};
 use crate::number;
 
-pub(super) fn add(document: &mut Document, analysis: &Analysis) {
+/// Adds the legend with its heading.
+pub(crate) fn add(document: &mut Document, analysis: &Analysis) {
     document.heading("Legend", "");
     let mut facts: Vec<(String, String)> = Vec::new();
     let used: BTreeSet<_> = analysis.variants.iter().filter_map(|a| a.durability).collect();

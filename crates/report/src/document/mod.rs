@@ -3,22 +3,22 @@
 pub mod answer;
 mod calibration;
 mod cell;
-mod claims;
+pub(crate) mod claims;
 mod comparison;
 mod confirmation;
 mod content;
-mod crossover;
-mod drivers;
+pub(crate) mod crossover;
+pub(crate) mod drivers;
 mod flame;
 mod footnote;
-mod header;
-mod legend;
+pub(crate) mod header;
+pub(crate) mod legend;
 mod locks;
 mod outcome;
 mod pivot;
 mod recording;
 mod repeat;
-mod scenario;
+pub(crate) mod scenario;
 mod summary;
 mod table;
 mod timeline;
@@ -41,7 +41,7 @@ pub use summary::of_run_in_short;
 pub(crate) use table::GAP;
 pub use table::{Align, Cell, Column, Table};
 
-use crate::analysis::{Analysis, ScenarioAnalysis};
+use crate::analysis::Analysis;
 use crate::style::Tone;
 
 /// A sequence of elements.
@@ -89,6 +89,13 @@ impl Marked {
 }
 
 impl Document {
+    /// Creates a document of what `add` adds.
+    pub(crate) fn of(add: impl FnOnce(&mut Self)) -> Self {
+        let mut document = Self::default();
+        add(&mut document);
+        document
+    }
+
     fn heading(&mut self, title: &str, beside: &str) {
         self.elements.push(Element::Heading(title.to_owned(), beside.to_owned()));
     }
@@ -122,60 +129,6 @@ pub fn of_run(analysis: &Analysis, info: &RunInfo) -> Document {
     }
     legend::add(&mut document, analysis);
     document
-}
-
-/// A part of [`of_run`], for pages with another order.
-pub(crate) enum Part<'a> {
-    /// Title, facts and warnings.
-    Header,
-    /// Table of the drivers, if there are several.
-    Drivers,
-    /// One scenario with its heading.
-    Scenario(&'a ScenarioAnalysis),
-    /// Crossovers, if the study requests them.
-    Crossovers,
-    /// Legend of the symbols.
-    Legend,
-}
-
-/// Renders one part of a run.
-#[must_use]
-pub(crate) fn of_part(part: &Part, analysis: &Analysis, info: &RunInfo) -> Document {
-    let mut document = Document::default();
-    match part {
-        Part::Header => header::add(&mut document, analysis, info),
-        Part::Drivers => drivers::add(&mut document, info),
-        Part::Scenario(scenario) => scenario::add(&mut document, scenario, analysis, info),
-        Part::Crossovers => crossover::add(&mut document, analysis),
-        Part::Legend => legend::add(&mut document, analysis),
-    }
-    document
-}
-
-/// Renders the table of one scenario with its footnotes.
-#[must_use]
-pub(crate) fn of_scenario(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Document {
-    Document { elements: scenario::tabled(scenario, analysis, info) }
-}
-
-/// Renders what a run was made with: rounds, machine, storage, builds, warnings.
-#[must_use]
-pub(crate) fn of_header(analysis: &Analysis, info: &RunInfo) -> Document {
-    let mut document = Document::default();
-    header::facts(&mut document, analysis, info);
-    document
-}
-
-/// Renders the claims of a run without their heading.
-#[must_use]
-pub(crate) fn of_claims(analysis: &Analysis) -> Document {
-    Document { elements: claims::tables(analysis) }
-}
-
-/// Renders the crossovers of a run without their heading.
-#[must_use]
-pub(crate) fn of_crossovers(analysis: &Analysis) -> Document {
-    Document { elements: crossover::tabled(analysis) }
 }
 
 /// No-break space, which keeps a number and its unit on one line.

@@ -1,5 +1,6 @@
 //! Tables of a run's variants: values, ratios, settings and footnotes in rows and columns.
 
+use indexmap::IndexMap;
 use litelab_record::RunInfo;
 
 use super::footnote::Footnotes;
@@ -54,12 +55,10 @@ fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
 
 /// One line for each reason for which columns have no mean.
 fn missing_means(grid: &Grid) -> Vec<Marked> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<&str, Vec<String>> = IndexMap::new();
     for (mean, head) in grid.means.iter().zip(grid.heads.iter().skip(1)) {
-        let Err(why) = mean else { continue };
-        match reasons.iter_mut().find(|(reason, _)| reason == why) {
-            Some((_, heads)) => heads.push(head_name(head)),
-            None => reasons.push((why, vec![head_name(head)])),
+        if let Err(why) = mean {
+            reasons.entry(why).or_default().push(head_name(head));
         }
     }
     let line = |(why, heads): (&str, Vec<String>)| {

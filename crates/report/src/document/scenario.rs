@@ -21,7 +21,8 @@ const VALUES: u8 = 1;
 const RATIOS: u8 = 2;
 const SETTINGS: u8 = 3;
 
-pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) {
+/// Adds a scenario with its heading.
+pub(crate) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) {
     document.heading(&scenario.name, &scenario.question);
     document.text(Tone::Dim, caption(scenario, analysis));
     document.elements.extend(tabled(scenario, analysis, info));
@@ -39,7 +40,7 @@ pub(super) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
 }
 
 /// The table and its footnotes; empty if all variants were skipped, which the header reports for the whole run.
-pub(super) fn tabled(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Vec<Element> {
+pub(crate) fn tabled(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Vec<Element> {
     let variants = scenario.variants.iter().filter_map(|i| analysis.variants.get(*i));
     let variants: Vec<&VariantAnalysis> = variants.filter(|variant| variant.skipped.is_none()).collect();
     if variants.is_empty() {

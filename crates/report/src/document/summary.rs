@@ -46,7 +46,7 @@ fn problems(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
         Some(Marked::new("✘", Tone::Bad, format!("{}: {}", variant.words, content::remark(scenario, variant)?)))
     });
     let problems = scenario.answer.problems.iter().map(|problem| answer::problem(problem, analysis));
-    let mut lines: Vec<Marked> = lines(problems).into_iter().chain(checked).collect();
+    let mut lines: Vec<Marked> = problems.chain(checked).collect();
     lines.iter_mut().for_each(|line| line.text.insert_str(0, &format!("{}: ", scenario.name)));
     lines
 }
@@ -66,16 +66,12 @@ fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis
         document.elements.push(Element::Table(table(scenario, &measured, width)));
     }
     let beside = scenario.answer.undecided.iter().map(answer::undecided);
-    document.marked(lines(answer::levels(scenario, analysis).into_iter().chain(beside)));
+    document.marked(answer::levels(scenario, analysis).into_iter().chain(beside).collect());
     document.marked(outcome::effects(scenario));
     document.marked(outcome::scalability(scenario));
     document.elements.extend(flame::elements(scenario, analysis, info));
     // Of the checks only what makes numbers doubtful.
     document.marked(full::noise(scenario, analysis).into_iter().filter(|line| line.mark == "!").collect());
-}
-
-fn lines(sentences: impl IntoIterator<Item = answer::Sentence>) -> Vec<Marked> {
-    sentences.into_iter().map(|of| Marked::new(of.mark, of.tone, of.text)).collect()
 }
 
 /// The safest first and then by the deciding metric, unless a dimension is a number, which has an order of its own.

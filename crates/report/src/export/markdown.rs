@@ -2,36 +2,7 @@
 
 use std::fmt::Write as _;
 
-use litelab_record::RunInfo;
-
-use crate::analysis::Analysis;
-use crate::compare::{Comparison, Confirmation};
-use crate::document::{self, Align, ClaimElement, Document, Element, Table, clean};
-use crate::pivot::Pivot;
-
-/// Renders a run as Markdown.
-#[must_use]
-pub fn run(analysis: &Analysis, info: &RunInfo) -> String {
-    render(&document::of_run(analysis, info))
-}
-
-/// Renders a comparison as Markdown.
-#[must_use]
-pub fn comparison(comparison: &Comparison) -> String {
-    render(&document::of_comparison(comparison))
-}
-
-/// Renders the tables of a run as Markdown.
-#[must_use]
-pub fn pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> String {
-    render(&document::of_pivot(pivot, analysis, info))
-}
-
-/// Renders a confirmation of regressions as Markdown.
-#[must_use]
-pub fn confirmation(confirmation: &Confirmation) -> String {
-    render(&document::of_confirmation(confirmation))
-}
+use crate::document::{Align, ClaimElement, Document, Element, Table, clean};
 
 /// Renders a document as Markdown.
 #[must_use]

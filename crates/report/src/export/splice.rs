@@ -15,7 +15,7 @@ use litelab_record::RunInfo;
 
 use super::markdown;
 use crate::analysis::Analysis;
-use crate::document::{self, Document, Element, Table};
+use crate::document::{Document, Element, Table, claims, crossover, header, scenario};
 use crate::error::ReportError;
 use crate::style::Tone;
 
@@ -87,13 +87,13 @@ impl<'a> Marker<'a> {
 
     fn table(&self, analysis: &Analysis, info: &RunInfo) -> Result<String, String> {
         if self.scenario == "claims" {
-            return Ok(markdown::render(&document::of_claims(analysis)));
+            return Ok(markdown::render(&Document { elements: claims::tables(analysis) }));
         }
         if self.scenario == "crossovers" {
-            return Ok(markdown::render(&document::of_crossovers(analysis)));
+            return Ok(markdown::render(&Document { elements: crossover::tabled(analysis) }));
         }
         if self.scenario == "run" {
-            return Ok(markdown::render(&document::of_header(analysis, info)));
+            return Ok(markdown::render(&Document::of(|document| header::facts(document, analysis, info))));
         }
         if self.scenario == "finding" {
             return self.findings(analysis, info);
@@ -105,7 +105,7 @@ impl<'a> Marker<'a> {
                 analysis.scenarios.iter().map(|s| s.name.as_str()).chain(["claims", "crossovers", "finding", "run"]),
             )
         })?;
-        let mut document = document::of_scenario(scenario, analysis, info);
+        let mut document = Document { elements: scenario::tabled(scenario, analysis, info) };
         if let Some(Element::Table(table)) = document.elements.first_mut().filter(|_| !self.columns.is_empty()) {
             *table = self.narrow(table)?;
         }

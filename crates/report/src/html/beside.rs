@@ -7,7 +7,7 @@ use super::element::{self, IdScope};
 use super::figure::Source;
 use super::{Evidence, SECOND, data, host, section, shell, trust, variants};
 use crate::analysis::{Analysis, ScenarioAnalysis};
-use crate::document::{self, Part, clean};
+use crate::document::{Document, clean, header};
 
 /// A run of a page: its analysis, its information, and its further data.
 pub type Run<'a> = (&'a Analysis, &'a RunInfo, &'a Evidence);
@@ -35,7 +35,7 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
                 @for (analysis, info, _) in runs {
                     div {
                         p { b { (crate::command::file(info)) } " · study " (clean(&info.plan.study)) }
-                        p.dim { (host(&document::of_part(&Part::Header, analysis, info))) }
+                        p.dim { (host(&facts(analysis, info))) }
                         p.trust { (trust(info)) }
                     }
                 }
@@ -51,8 +51,7 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
                 @for ((analysis, info, _), id) in runs.iter().zip(["environment-a", "environment-b"]) {
                     details {
                         summary { h2 { "Environment of " (crate::command::file(info)) } }
-                        @let header = document::of_part(&Part::Header, analysis, info);
-                        (element::all(header.elements.get(1..).unwrap_or_default(), IdScope { id, name: "the environment" }))
+                        (element::all(&facts(analysis, info).elements, IdScope { id, name: "the environment" }))
                     }
                 }
             }
@@ -62,6 +61,11 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
         (data::embed(&sources.concat()))
     };
     shell::page(&format!("{} and {}", names[0], names[1]), &body, false)
+}
+
+/// What a run was made with.
+fn facts(analysis: &Analysis, info: &RunInfo) -> Document {
+    Document::of(|document| header::facts(document, analysis, info))
 }
 
 fn sources<'a>(

@@ -41,7 +41,7 @@ pub use evidence::{Evidence, read};
 pub use recording::recording;
 
 use crate::analysis::Analysis;
-use crate::document::{self, Document, Element, Part, clean};
+use crate::document::{self, Document, Element, clean};
 use crate::number;
 use element::IdScope;
 use figure::Source;
@@ -58,11 +58,14 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
     let sources: Vec<Source> = analysis.scenarios.iter().map(source).collect();
     let sections: Vec<Section> = sources.iter().enumerate().map(|(at, source)| Section::new(at, *source)).collect();
     let live = sections.iter().any(|section| section.live);
-    let part = |part: Part| document::of_part(&part, analysis, info);
+    let header = Document::of(|part| document::header::add(part, analysis, info));
+    let drivers = Document::of(|part| document::drivers::add(part, info));
+    let crossovers = Document::of(|part| document::crossover::add(part, analysis));
+    let legend = Document::of(|part| document::legend::add(part, analysis));
     let title = clean(&info.plan.title);
     let body = html! {
         header.page {
-            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(&part(Part::Header))) }
+            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(&header)) }
             h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
             p.trust { (trust(info)) " " @if !analysis.claims.is_empty() { a href="#claims" { "claims, " (document::claim_counts(analysis)) } " " } button #csv type="button" hidden { "Download CSV" } }
         }
@@ -72,12 +75,12 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
             (screen::cards(analysis))
             @for section in &sections { (section.markup) }
             (claims(analysis))
-            (element::section("crossovers", &part(Part::Crossovers)))
+            (element::section("crossovers", &crossovers))
             section #method aria-label="Method and environment" {
                 (sure::section(analysis, info))
-                (folded("environment", "Environment", &part(Part::Header)))
-                (folded("drivers", "Drivers", &part(Part::Drivers)))
-                (folded("legend", "Legend", &part(Part::Legend)))
+                (folded("environment", "Environment", &header))
+                (folded("drivers", "Drivers", &drivers))
+                (folded("legend", "Legend", &legend))
             }
         }
         (footer(info, live))
@@ -156,7 +159,7 @@ fn claims(analysis: &Analysis) -> Markup {
         section #claims aria-labelledby="claims-h" {
             h2 #claims-h { "Claims examined" }
             p.dim { (document::claim_counts(analysis)) }
-            (element::all(&document::of_claims(analysis).elements, IdScope { id: "claims", name: "Claims" }))
+            (element::all(&document::claims::tables(analysis), IdScope { id: "claims", name: "Claims" }))
         }
     }
 }

@@ -6,7 +6,7 @@ use super::bars;
 use super::element::rich;
 use crate::analysis::{Analysis, LevelAnswer, ScenarioAnalysis};
 use crate::document::answer::{self, level_words};
-use crate::document::clean;
+use crate::document::{Marked, clean};
 use crate::number;
 use litelab_model::metric::Unit;
 
@@ -22,7 +22,7 @@ struct Card {
 
 /// What went wrong in the run, in the database's own words; empty if nothing did.
 pub(super) fn problems(analysis: &Analysis) -> Markup {
-    let all: Vec<(usize, answer::Sentence)> = (analysis.scenarios.iter().enumerate())
+    let all: Vec<(usize, Marked)> = (analysis.scenarios.iter().enumerate())
         .flat_map(|(at, scenario)| scenario.answer.problems.iter().map(move |problem| (at, problem)))
         .map(|(at, problem)| (at, answer::problem(problem, analysis)))
         .collect();

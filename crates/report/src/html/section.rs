@@ -6,7 +6,7 @@ use super::element::{self, IdScope, RowOf};
 use super::figure::{self, Figure, Source};
 use super::{bars, data, line, variants};
 use crate::analysis::VariantAnalysis;
-use crate::document::{self, Cell, Column, Element, Part, Table, answer, clean};
+use crate::document::{self, Cell, Column, Document, Element, Table, answer, clean, scenario};
 
 /// Groups of a table's columns that the page shows: values, and ratios to the baseline. Settings have a table of their
 /// own.
@@ -93,7 +93,7 @@ pub(super) fn absolute(source: Source<'_>, id: &str) -> Markup {
 /// The elements of the scenario's document with further charts beside them: tables divided into values and ratios, notes,
 /// and what else was found.
 fn tables(source: Source<'_>, place: IdScope<'_>, figures: Markup) -> Markup {
-    let document = document::of_part(&Part::Scenario(source.scenario), source.analysis, source.info);
+    let document = Document::of(|document| scenario::add(document, source.scenario, source.analysis, source.info));
     // The section has its own heading.
     let elements = document.elements.split_first().map_or(&[][..], |(_, rest)| rest);
     let main = elements.iter().position(|element| matches!(element, Element::Table(_)));

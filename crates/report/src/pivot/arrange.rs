@@ -1,5 +1,6 @@
 //! Arrangement of units in rows and columns.
 
+use indexmap::IndexSet;
 use litelab_model::Metric;
 use litelab_record::RunInfo;
 use litelab_stats::Tolerance;
@@ -77,17 +78,11 @@ fn row_names(units: &[Unit<'_>], columns: &[String], analysis: &Analysis, option
     if !options.rows.is_empty() {
         return options.rows.clone();
     }
-    let mut names: Vec<String> = vec![SCENARIO.into()];
-    for unit in units {
-        for name in unit.variant.dimensions.keys().filter(|name| !columns.contains(name)) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-    }
+    let varied = units.iter().flat_map(|unit| unit.variant.dimensions.keys().cloned());
+    let mut names: IndexSet<String> = std::iter::once(SCENARIO.to_owned()).chain(varied).collect();
     // If every variant has only one transaction, its other dimensions identify it already.
     if units.iter().any(|unit| units.iter().filter(|u| u.variant.index == unit.variant.index).count() > 1) {
-        names.push(TRANSACTION.into());
+        names.insert(TRANSACTION.to_owned());
     }
     names.retain(|name| !columns.contains(name));
     let varies = |name: &String| {
@@ -108,13 +103,8 @@ fn heads(
     options: &PivotOptions,
     place: &dyn Fn(&Unit<'_>, &[String]) -> Vec<String>,
 ) -> Vec<Vec<String>> {
-    let mut heads: Vec<Vec<String>> = Vec::new();
-    for unit in units {
-        let head = place(unit, columns);
-        if !heads.contains(&head) {
-            heads.push(head);
-        }
-    }
+    let heads: IndexSet<Vec<String>> = units.iter().map(|unit| place(unit, columns)).collect();
+    let mut heads = Vec::from_iter(heads);
     let rank = |head: &Vec<String>| -> Vec<usize> {
         let ranked = columns.iter().zip(head).map(|(name, value)| {
             let filter = options.filters.iter().find(|f| f.name == *name);

@@ -1,5 +1,7 @@
 //! Comparison of every column with the first one.
 
+use std::collections::BTreeMap;
+
 use litelab_model::Metric;
 use litelab_stats::{Confidence, Tolerance};
 
@@ -16,25 +18,20 @@ pub(super) fn compare(lines: &mut [GridRow], analysis: &Analysis) -> (Option<(f6
         let judged = scenario(cell).and_then(|index| Some(&analysis.scenarios.get(index)?.judged));
         judged.filter(|judged| judged.contains(&cell.metric)).map_or(1, Vec::len)
     };
-    let mut families: Vec<((Option<usize>, Metric), usize)> = Vec::new();
+    let mut families: BTreeMap<(Option<usize>, Metric), usize> = BTreeMap::new();
     for line in lines.iter() {
         let mut cells = line.cells.iter();
         if cells.next().is_none_or(Option::is_none) {
             continue;
         }
         for cell in cells.flatten() {
-            let key = (scenario(cell), cell.metric.clone());
-            match families.iter_mut().find(|(of, _)| *of == key) {
-                Some((_, count)) => *count += together(cell),
-                None => families.push((key, together(cell))),
-            }
+            *families.entry((scenario(cell), cell.metric.clone())).or_default() += together(cell);
         }
     }
     for line in lines.iter_mut() {
         let Some(base) = line.cells.first().cloned().flatten() else { continue };
         for cell in line.cells.iter_mut().skip(1).flatten() {
-            let key = (scenario(cell), cell.metric.clone());
-            let family = families.iter().find(|(of, _)| *of == key).map_or(1, |(_, count)| *count);
+            let family = families.get(&(scenario(cell), cell.metric.clone())).copied().unwrap_or(1);
             let confidence = Confidence::P95.shared_by(family).unwrap_or_default();
             let (Some(ours), Some(theirs)) = (analysis.variants.get(cell.variant), analysis.variants.get(base.variant))
             else {
@@ -46,7 +43,7 @@ pub(super) fn compare(lines: &mut [GridRow], analysis: &Analysis) -> (Option<(f6
             cell.change = Some(pair_values(ours, theirs, &cell.metric, confidence, tolerance));
         }
     }
-    let counts = families.iter().map(|(_, count)| *count);
+    let counts = families.values().copied();
     let level = |count: usize| Confidence::P95.shared_by(count).unwrap_or_default().level();
     let (least, most) = (counts.clone().min(), counts.max());
     (least.zip(most).map(|(least, most)| (level(least), level(most))), most.unwrap_or(0))

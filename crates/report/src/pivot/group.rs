@@ -1,5 +1,6 @@
 //! Assignment of scenarios to tables.
 
+use indexmap::{IndexMap, IndexSet};
 use litelab_model::Metric;
 use litelab_record::RunInfo;
 
@@ -9,14 +10,8 @@ use super::unit::units;
 use super::{Pivot, PivotOptions};
 use crate::analysis::{Analysis, ScenarioAnalysis, VariantAnalysis};
 
-/// Scenarios that vary the same dimensions.
-struct Group {
-    columns: Vec<String>,
-    /// Dimensions that identify rows.
-    rows: Vec<String>,
-    /// Indices of the scenarios.
-    scenarios: Vec<usize>,
-}
+/// Dimensions that identify columns and rows, and the indices of the scenarios that vary them.
+type Groups = IndexMap<(Vec<String>, Vec<String>), Vec<usize>>;
 
 /// Builds the tables, and one line for each reason for which a scenario or metric is in none.
 pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, String> {
@@ -26,18 +21,18 @@ pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions)
         return Err("no variant of the run passes all filters: leave one out".into());
     }
     let mut grids = Vec::new();
-    for group in groups(analysis, &variants, options, &mut left_out) {
-        for metric in metrics(&group, analysis, options) {
+    for ((columns, _), scenarios) in groups(analysis, &variants, options, &mut left_out) {
+        for metric in metrics(&scenarios, analysis, options) {
             let shows = |variant: &&&VariantAnalysis| {
                 let shown = analysis.scenarios.get(variant.scenario).is_some_and(|s| s.metrics.contains(metric));
-                group.scenarios.contains(&variant.scenario) && (shown || !options.metrics.is_empty())
+                scenarios.contains(&variant.scenario) && (shown || !options.metrics.is_empty())
             };
             let variants: Vec<&VariantAnalysis> = variants.iter().filter(shows).copied().collect();
-            let units = units(&variants, metric, &group.columns, info, options);
+            let units = units(&variants, metric, &columns, info, options);
             if units.is_empty() {
                 left_out.push(format!("{metric} is of no transaction that is asked for"));
             } else {
-                grids.push(grid(&units, metric, &group.columns, analysis, info, options)?);
+                grids.push(grid(&units, metric, &columns, analysis, info, options)?);
             }
         }
     }
@@ -49,8 +44,8 @@ fn groups(
     variants: &[&VariantAnalysis],
     options: &PivotOptions,
     left_out: &mut Vec<String>,
-) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+) -> Groups {
+    let mut groups = Groups::new();
     for (index, scenario) in analysis.scenarios.iter().enumerate() {
         if !variants.iter().any(|variant| variant.scenario == index) {
             continue;
@@ -68,26 +63,15 @@ fn groups(
             true => scenario.dimensions.iter().filter(|name| !columns.contains(name)).cloned().collect(),
             false => options.rows.clone(),
         };
-        match groups.iter_mut().find(|group| (&group.columns, &group.rows) == (&columns, &rows)) {
-            Some(group) => group.scenarios.push(index),
-            None => groups.push(Group { columns, rows, scenarios: vec![index] }),
-        }
+        groups.entry((columns, rows)).or_default().push(index);
     }
     groups
 }
 
 /// Requested metrics, default: those of the scenarios; each once.
-fn metrics<'a>(group: &Group, analysis: &'a Analysis, options: &'a PivotOptions) -> Vec<&'a Metric> {
-    let of_study = group.scenarios.iter().filter_map(|index| analysis.scenarios.get(*index)).flat_map(|s| &s.metrics);
-    let asked: Vec<&Metric> =
-        if options.metrics.is_empty() { of_study.collect() } else { options.metrics.iter().collect() };
-    let mut metrics: Vec<&Metric> = Vec::new();
-    for metric in asked {
-        if !metrics.contains(&metric) {
-            metrics.push(metric);
-        }
-    }
-    metrics
+fn metrics<'a>(scenarios: &[usize], analysis: &'a Analysis, options: &'a PivotOptions) -> IndexSet<&'a Metric> {
+    let of_study = scenarios.iter().filter_map(|index| analysis.scenarios.get(*index)).flat_map(|s| &s.metrics);
+    if options.metrics.is_empty() { of_study.collect() } else { options.metrics.iter().collect() }
 }
 
 /// Default of the column dimensions: the first dimension of a scenario that is not a row.
@@ -97,12 +81,7 @@ fn first_column(scenario: &ScenarioAnalysis, options: &PivotOptions) -> Vec<Stri
 
 /// One line for each reason for which variants were skipped.
 fn skipped(analysis: &Analysis) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for (variant, reason) in analysis.variants.iter().filter_map(|variant| Some((variant, variant.skipped.as_ref()?))) {
-        let line = format!("skipped: {reason}");
-        if !variant.is_twin() && !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
+    let of_study = analysis.variants.iter().filter(|variant| !variant.is_twin());
+    let reasons: IndexSet<&String> = of_study.filter_map(|variant| variant.skipped.as_ref()).collect();
+    reasons.into_iter().map(|reason| format!("skipped: {reason}")).collect()
 }

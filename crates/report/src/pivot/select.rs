@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use indexmap::IndexSet;
 use litelab_model::{Plan, Variant, nearest};
 use litelab_record::RunInfo;
 
@@ -57,13 +58,7 @@ pub(super) fn transactions_of(variant: &Variant) -> Vec<&str> {
 
 /// Transactions of all variants, each once.
 pub(super) fn transactions(plan: &Plan) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in plan.variants.iter().flat_map(transactions_of) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    plan.variants.iter().flat_map(transactions_of).collect::<IndexSet<_>>().into_iter().collect()
 }
 
 /// Value of a variant in a dimension other than `transaction`; `None` if it has none.
@@ -89,13 +84,8 @@ pub(super) fn variants<'a>(analysis: &'a Analysis, filters: &[Filter]) -> Vec<&'
 /// Names of all dimensions of a run.
 fn dimensions(analysis: &Analysis) -> Vec<&str> {
     let varied = analysis.scenarios.iter().flat_map(|s| s.dimensions.iter().map(String::as_str));
-    let mut names = Vec::new();
-    for name in [SCENARIO, TRANSACTION, DRIVER, PROFILE].into_iter().chain(varied) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    let names: IndexSet<&str> = [SCENARIO, TRANSACTION, DRIVER, PROFILE].into_iter().chain(varied).collect();
+    names.into_iter().collect()
 }
 
 /// Checks that the run has every requested name and value.
@@ -134,14 +124,9 @@ pub(super) fn check(analysis: &Analysis, info: &RunInfo, options: &PivotOptions)
 
 /// Message with the nearest known name and all known names.
 fn unknown(what: &str, given: &str, known: &[&str]) -> String {
-    let mut each: Vec<&str> = Vec::new();
-    for name in known {
-        if !each.contains(name) {
-            each.push(name);
-        }
-    }
-    let meant = nearest(given, each.iter().copied()).map(|best| format!(": did you mean `{best}`?"));
-    format!("{what} `{given}`{} (known: {})", meant.unwrap_or_default(), each.join(", "))
+    let meant = nearest(given, known.iter().copied()).map(|best| format!(": did you mean `{best}`?"));
+    let each: IndexSet<&str> = known.iter().copied().collect();
+    format!("{what} `{given}`{} (known: {})", meant.unwrap_or_default(), Vec::from_iter(each).join(", "))
 }
 
 #[cfg(test)]

@@ -5,15 +5,11 @@ mod table;
 use std::fmt::Write as _;
 
 use litelab_record::RunInfo;
-use litelab_record::calibration::HostCalibration;
 use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
 use crate::analysis::Analysis;
-use crate::analysis::recording::RecordingAnalysis;
-use crate::compare::{Comparison, Confirmation, Repetition};
 use crate::document::{self, ClaimElement, Document, Element, GLUE, Marked, clean, glue};
-use crate::pivot::Pivot;
 use crate::style::{Style, Tone};
 
 /// Renders the answer of a run as text for a terminal: one table and a few sentences for each scenario.
@@ -28,42 +24,6 @@ pub fn show_all(analysis: &Analysis, info: &RunInfo, style: Style) -> String {
     let mut document = document::of_run(analysis, info);
     document.elements.push(Element::Facts(vec![("run file".into(), info.path.display().to_string())]));
     render(&document, style)
-}
-
-/// Renders a comparison as text for a terminal.
-#[must_use]
-pub fn show_comparison(comparison: &Comparison, style: Style) -> String {
-    render(&document::of_comparison(comparison), style)
-}
-
-/// Renders the tables of a run as text for a terminal.
-#[must_use]
-pub fn show_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo, style: Style) -> String {
-    render(&document::of_pivot(pivot, analysis, info), style)
-}
-
-/// Renders a repetition as text for a terminal.
-#[must_use]
-pub fn show_repetition(repetition: &Repetition, style: Style) -> String {
-    render(&document::of_repetition(repetition), style)
-}
-
-/// Renders a confirmation of regressions as text for a terminal.
-#[must_use]
-pub fn show_confirmation(confirmation: &Confirmation, style: Style) -> String {
-    render(&document::of_confirmation(confirmation), style)
-}
-
-/// Renders a recording as text for a terminal.
-#[must_use]
-pub fn show_recording(recording: &RecordingAnalysis, style: Style) -> String {
-    render(&document::of_recording(recording), style)
-}
-
-/// Renders a calibration as text for a terminal.
-#[must_use]
-pub fn show_calibration(calibration: &HostCalibration, style: Style) -> String {
-    render(&document::of_calibration(calibration), style)
 }
 
 /// Renders a document as text for a terminal; the text ends with a line feed.

@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::plan::{empty, scenario, text, variant};
-use crate::common::{Gives, Numbers, record};
+use crate::common::{Gives, Numbers, analysed};
 use litelab_model::Scalar;
 use litelab_model::durability::Durability;
 use litelab_model::plan::Plan;
 use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
 use litelab_report::analysis::{Answer, ProblemKind};
-use litelab_report::{Analysis, Style, analyse, show};
+use litelab_report::{Analysis, Style, show};
 
 fn plan(rounds: u32) -> Plan {
     let profile = |name: &str| variant(0, &[("profile", text(name)), ("workers", Scalar::Integer(8))]);
@@ -32,14 +32,7 @@ fn trial(round: u32, variant: usize) -> Option<Gives> {
 }
 
 fn run(rounds: u32, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
-    run_of(&plan(rounds), trial)
-}
-
-fn run_of(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
-    let directory = tempfile::tempdir().unwrap();
-    let (file, info) = record(&directory.path().join("run.db"), plan, |_| (), trial);
-    let analysis = analyse(&file, &info).unwrap();
-    (info, analysis)
+    analysed(&plan(rounds), trial)
 }
 
 fn answer(analysis: &Analysis) -> &Answer {
@@ -76,7 +69,7 @@ fn each_level_has_its_best_and_its_ties_and_a_worse_one_is_no_choice() {
 fn more_workers_that_do_less_are_named() {
     let mut plan = plan(12);
     plan.variants[0].dimensions.insert("workers".into(), Scalar::Integer(16));
-    let text = shown(&run_of(&plan, trial));
+    let text = shown(&analysed(&plan, trial));
     assert!(text.contains("► safe: 8 workers, wal-full-2, "), "{text}");
     assert_eq!(text.matches("more workers do not help").count(), 1, "{text}");
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
-use crate::common::plan::{outcome, study};
+use crate::common::plan::{outcome, study, transaction};
 use crate::common::record;
 use litelab_protocol::{Begin, Transaction};
 use litelab_record::calibration::{
@@ -12,8 +12,8 @@ use litelab_record::calibration::{
 use litelab_record::environment::LoadWindow;
 use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::calibration::{forecasts, noise};
-use litelab_report::terminal::show_calibration;
-use litelab_report::{Analysis, Style, analyse, show_all};
+use litelab_report::document::of_calibration;
+use litelab_report::{Analysis, Style, analyse, render, show_all};
 use litelab_stats::{Aa, Confidence, Planner, Spread};
 
 /// A host whose identical variants have exactly the spread `spread` in logarithms.
@@ -88,15 +88,7 @@ fn calibrated(spread: f64) -> (RunInfo, Analysis) {
     let stored = StoredCalibration { age_seconds: 7260, calibration: calibration(spread) };
     let prepare = |recorder: &Recorder| recorder.host(&stored).unwrap();
     let mut plan = study();
-    let write = Transaction {
-        name: "write".into(),
-        begin: Begin::None,
-        writes: true,
-        hold_us: 0,
-        timed_rows: false,
-        params: vec![],
-        statements: vec![],
-    };
+    let write = Transaction { begin: Begin::None, ..transaction("write") };
     plan.variants.iter_mut().for_each(|variant| variant.trial.transactions = vec![write.clone()]);
     let (file, info) = record(&directory.path().join("run.db"), &plan, prepare, outcome);
     assert_eq!(info.host, Some(stored));
@@ -106,7 +98,7 @@ fn calibrated(spread: f64) -> (RunInfo, Analysis) {
 
 #[test]
 fn a_calibration_is_shown() {
-    insta::assert_snapshot!("calibration", show_calibration(&calibration(0.02), Style::PLAIN));
+    insta::assert_snapshot!("calibration", render(&of_calibration(&calibration(0.02)), Style::PLAIN));
 }
 
 #[test]

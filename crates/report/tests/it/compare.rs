@@ -4,39 +4,26 @@
 
 use crate::common;
 use crate::common::plan::{empty, outcome, study};
-use crate::common::{Gives, record};
+use crate::common::{Gives, analysed, side};
 use litelab_model::plan::Plan;
 use litelab_record::RunInfo;
 use litelab_report::compare::{Pairing, Unlike};
+use litelab_report::document::of_comparison;
 use litelab_report::export::markdown;
-use litelab_report::{
-    Analysis, CompareOptions, ReportError, Side, Style, analyse, compare, compare_variants, select_variant,
-    show_comparison,
-};
+use litelab_report::{Analysis, CompareOptions, ReportError, Style, compare, compare_variants, render, select_variant};
 use litelab_stats::Verdict;
 
 /// A further run of the study, with median latencies multiplied by `factor`.
 fn again(plan: &Plan, factor: f64) -> (RunInfo, Analysis) {
-    let directory = tempfile::tempdir().unwrap();
-    let (file, mut info) = record(
-        &directory.path().join("head.db"),
-        plan,
-        |_| (),
-        |round, variant| {
-            let mut gives = outcome(round, variant)?;
-            if let Gives::Numbers(numbers) = &mut gives {
-                numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
-            }
-            Some(gives)
-        },
-    );
+    let (mut info, analysis) = analysed(plan, |round, variant| {
+        let mut gives = outcome(round, variant)?;
+        if let Gives::Numbers(numbers) = &mut gives {
+            numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
+        }
+        Some(gives)
+    });
     info.path = "runs/head.db".into();
-    let analysis = analyse(&file, &info).unwrap();
     (info, analysis)
-}
-
-fn side<'a>((info, analysis): &'a (RunInfo, Analysis)) -> Side<'a> {
-    Side { analysis, info }
 }
 
 #[test]
@@ -49,12 +36,11 @@ fn a_slower_head_is_a_regression_and_drift_is_warned_of() {
         regressions,
         ["sync/profile=wal-normal p50", "sync/profile=wal-full p50", "sync/profile=delete-full p50"]
     );
-    let text = show_comparison(&compared, Style::PLAIN);
+    let text = render(&of_comparison(&compared), Style::PLAIN);
     assert!(text.contains("drift between the two runs is not controlled"));
     insta::assert_snapshot!("compare", text);
-    assert!(
-        markdown::comparison(&compared).contains("| variant | durability | metric | base | head | ratio | verdict |")
-    );
+    let page = markdown::render(&of_comparison(&compared));
+    assert!(page.contains("| variant | durability | metric | base | head | ratio | verdict |"), "{page}");
 }
 
 #[test]
@@ -102,7 +88,7 @@ fn unlike_runs_are_refused_by_name_and_allowed_by_request() {
     let other = CompareOptions { allow_unlike: vec![Unlike::Host, Unlike::Driver], ..CompareOptions::default() };
     assert!(matches!(compare(side(&base), side(&head), &other), Err(ReportError::Unlike(_))));
     let compared = compare(side(&base), side(&head), &allowed).unwrap();
-    assert!(show_comparison(&compared, Style::PLAIN).contains("unlike: the roles differ"));
+    assert!(render(&of_comparison(&compared), Style::PLAIN).contains("unlike: the roles differ"));
     // Other values with the same distribution.
     let mut head = common::study();
     head.0.plan.variants.iter_mut().for_each(|variant| variant.trial.seed = 7);
@@ -115,7 +101,7 @@ fn variants_of_one_run_are_compared_within_rounds() {
     let compared = compare_variants(side(&run), 0, 1, &CompareOptions::default()).unwrap();
     assert_eq!(compared.pairing, Pairing::Rounds);
     assert_eq!(compared.regressions().len(), 2, "throughput and p50, while cpu is the same");
-    let text = show_comparison(&compared, Style::PLAIN);
+    let text = render(&of_comparison(&compared), Style::PLAIN);
     assert!(!text.contains("drift"));
     insta::assert_snapshot!("compare-variants", text);
     let options = CompareOptions { metrics: vec!["wal_peak".parse().unwrap()], ..CompareOptions::default() };

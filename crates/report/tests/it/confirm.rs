@@ -3,46 +3,35 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::plan::{outcome, study};
-use crate::common::{Gives, record};
+use crate::common::{Gives, analysed, side};
 use litelab_model::Plan;
 use litelab_record::RunInfo;
 use litelab_report::compare::{Builds, Comparison, Pairing, RerunMode, Unlike, confirm};
+use litelab_report::document::of_confirmation;
 use litelab_report::export::markdown;
-use litelab_report::terminal::show_confirmation;
-use litelab_report::{Analysis, CompareOptions, Side, Style, analyse, compare};
+use litelab_report::{Analysis, CompareOptions, Style, compare, render};
 use litelab_stats::Verdict;
 
 /// A run of a plan, with median latencies multiplied by `factor` in the variants that `slow` selects.
 fn ran(plan: &Plan, factor: f64, slow: impl Fn(&Plan, usize) -> bool) -> (RunInfo, Analysis) {
-    let directory = tempfile::tempdir().unwrap();
     // A variant of a re-run has the outcomes of the study's variant that it was made from.
     let origin = |variant: usize| {
         let name =
             plan.variant_name(variant).replace(" side=base", "").replace(" side=head", "").replace("sync-2/", "sync/");
         (0..study().variants.len()).find(|i| study().variant_name(*i) == name.replace("sync-3/", "sync/"))
     };
-    let (file, mut info) = record(
-        &directory.path().join("run.db"),
-        plan,
-        |_| (),
-        |round, variant| {
-            let mut gives = outcome(round % 8, origin(variant)?)?;
-            if let Gives::Numbers(numbers) = &mut gives
-                && slow(plan, variant)
-            {
-                numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
-            }
-            Some(gives)
-        },
-    );
+    let (mut info, analysis) = analysed(plan, |round, variant| {
+        let mut gives = outcome(round % 8, origin(variant)?)?;
+        if let Gives::Numbers(numbers) = &mut gives
+            && slow(plan, variant)
+        {
+            numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
+        }
+        Some(gives)
+    });
     info.path = "runs/again.db".into();
     info.builds.insert("rust".into(), "0011223344".into());
-    let analysis = analyse(&file, &info).unwrap();
     (info, analysis)
-}
-
-fn side<'a>((info, analysis): &'a (RunInfo, Analysis)) -> Side<'a> {
-    Side { analysis, info }
 }
 
 /// The study, and the study with everything 1.5 times as slow.
@@ -66,13 +55,13 @@ fn with_the_builds_at_hand_both_sides_are_run_again_in_the_same_rounds() {
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!((found.confirmed(), found.rows.len()), (comparison.regressions().len(), comparison.regressions().len()));
     assert!(found.rows.iter().all(|row| row.pairing == Pairing::Rounds));
-    insta::assert_snapshot!("confirmed", show_confirmation(&found, Style::PLAIN));
+    insta::assert_snapshot!("confirmed", render(&of_confirmation(&found), Style::PLAIN));
     // The regression does not occur again.
     let rerun = ran(&plan, 1.0, |_, _| false);
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!(found.confirmed(), 0);
     assert!(found.rows.iter().all(|row| row.verdict == Verdict::Equivalent));
-    insta::assert_snapshot!("not-confirmed", markdown::confirmation(&found));
+    insta::assert_snapshot!("not-confirmed", markdown::render(&of_confirmation(&found)));
 }
 
 #[test]
@@ -91,7 +80,7 @@ fn a_base_whose_build_is_gone_leaves_head_alone() {
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!(found.confirmed(), comparison.regressions().len());
     assert!(found.rows.iter().all(|row| row.pairing == Pairing::None));
-    let text = show_confirmation(&found, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = render(&of_confirmation(&found), Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("only head was run again") && text.contains("drift is not controlled"), "{text}");
     // On another host, the old trials of base are not comparable.
     let mut elsewhere = rerun.clone();
@@ -147,5 +136,5 @@ fn a_head_that_is_not_here_cannot_be_run_again() {
     assert_eq!(again.plan, None);
     let found = confirm::without_run(&comparison, &again);
     assert_eq!((found.confirmed(), found.impossible.len()), (0, again.pairs.len()));
-    assert!(show_confirmation(&found, Style::PLAIN).contains("no regression could be confirmed or refuted"));
+    assert!(render(&of_confirmation(&found), Style::PLAIN).contains("no regression could be confirmed or refuted"));
 }

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::plan::{empty, scenario, text, variant};
-use crate::common::{Numbers, exported, record};
+use crate::common::plan::{empty, scenario, text, transaction, variant};
+use crate::common::{Numbers, analysed, exported};
 use litelab_model::plan::{DataPlan, Plan, Variant};
 use litelab_protocol::{Begin, Dialect, Transaction, Until};
 use litelab_report::analysis::ContentCheck;
-use litelab_report::{Style, analyse, show_all};
+use litelab_report::{Style, show_all};
 
 const HONEST: &str = "a11ce0a11ce0a11ce0";
 const LIE: &str = "0b0b0b0b0b0b0b0b0b";
@@ -17,15 +17,7 @@ fn loading(driver: &str) -> Variant {
     let mut variant = variant(0, &[("driver", text(driver))]);
     variant.driver = driver.into();
     variant.content = vec!["item".into()];
-    variant.trial.transactions = vec![Transaction {
-        name: "insert".into(),
-        begin: Begin::Immediate,
-        writes: true,
-        hold_us: 0,
-        timed_rows: false,
-        params: vec![],
-        statements: vec![],
-    }];
+    variant.trial.transactions = vec![transaction("insert")];
     let role = &mut variant.trial.roles[0];
     (role.workers, role.workers_in_role) = (1, 1);
     role.until = Until::Count { transactions: 10 };
@@ -39,16 +31,9 @@ fn plan(variants: Vec<Variant>) -> Plan {
 /// Runs a plan whose trials leave the content with the hash that `hash` returns for round and variant; returns the
 /// checks and the text.
 fn run(plan: &Plan, hash: impl Fn(u32, usize) -> &'static str, failed: u64) -> (Vec<ContentCheck>, String) {
-    let directory = tempfile::tempdir().unwrap();
-    let (file, info) = record(
-        &directory.path().join("run.db"),
-        plan,
-        |_| (),
-        |round, variant| {
-            Some(Numbers { content: vec![("item", hash(round, variant))], failed, ..Numbers::default() }.into())
-        },
-    );
-    let analysis = analyse(&file, &info).unwrap();
+    let (info, analysis) = analysed(plan, |round, variant| {
+        Some(Numbers { content: vec![("item", hash(round, variant))], failed, ..Numbers::default() }.into())
+    });
     let shown = show_all(&analysis, &info, Style { color: false, width: 200 });
     let checks = analysis.scenarios[0].content.clone();
     let exported = exported(&analysis, &info);

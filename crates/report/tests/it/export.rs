@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
+use litelab_report::document::of_run;
 use litelab_report::export::{csv, json, markdown, splice};
 use serde_json::Value;
 
 #[test]
 fn markdown_has_the_tables_of_the_terminal() {
     let (info, analysis) = common::study();
-    let text = markdown::run(&analysis, &info);
+    let text = markdown::render(&of_run(&analysis, &info));
     assert!(!text.contains('\u{1b}'));
     for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
         let cells: Vec<usize> =
@@ -92,7 +93,7 @@ fn tables_are_put_between_their_comments_again_and_again() {
     let (page, made) = splice::splice(&marked(&format!("{study}/{scenario}")), &analysis, &info).unwrap();
     assert_eq!(made, 1);
     assert!(page.starts_with("before\n") && page.ends_with("after\n") && !page.contains("before that"), "{page}");
-    let whole = markdown::run(&analysis, &info);
+    let whole = markdown::render(&of_run(&analysis, &info));
     let rows = table(&page);
     assert!(rows.len() > 2 && rows.iter().all(|row| whole.contains(row)), "{page}");
     let marks = |text: &str| ['¹', '²', '³'].map(|mark| text.contains(&format!("- {mark} "))).to_vec();

@@ -56,6 +56,26 @@ fn series() -> Series {
     Series { samples: (0..20).map(sample).collect(), go_ns: 0, ticks: (1..=10).map(tick).collect() }
 }
 
+/// The outcome of a trial of the study, with a time series.
+fn with_series(round: u32, variant: usize) -> Option<Gives> {
+    let mut gives = outcome(round, variant)?;
+    if let Gives::Numbers(numbers) = &mut gives {
+        numbers.series = series();
+    }
+    Some(gives)
+}
+
+/// Ids of a page. None is there twice, and every link leads to one of them.
+fn ids(page: &str) -> BTreeSet<&str> {
+    let all = values(page, "id");
+    let ids: BTreeSet<&str> = all.iter().copied().collect();
+    assert_eq!(all.len(), ids.len(), "{all:?}");
+    for link in values(page, "href").into_iter().filter(|link| *link != "data:,") {
+        assert!(link.strip_prefix('#').is_some_and(|id| ids.contains(id)), "{link}");
+    }
+    ids
+}
+
 #[test]
 fn the_first_screen_answers_and_what_lies_below_is_in_order() {
     let (file, info, _keep) = study_file();
@@ -158,33 +178,15 @@ fn two_runs_stand_side_by_side_on_one_axis() {
         page.split("<span class=\"ticks\"").skip(1).map(|t| t.split("</th>").next().unwrap()).collect();
     assert_eq!(ticks.len(), 2 * analysis.scenarios.len());
     assert!(ticks.chunks(2).all(|pair| pair[0] == pair[1]), "{ticks:?}");
-    let ids = values(&page, "id");
-    let known: BTreeSet<&str> = ids.iter().copied().collect();
-    assert_eq!(ids.len(), known.len(), "{ids:?}");
-    for link in values(&page, "href").into_iter().filter(|link| *link != "data:,") {
-        assert!(link.strip_prefix('#').is_some_and(|id| known.contains(id)), "{link}");
-    }
+    ids(&page);
     assert!(words(&page).contains("litelab compare made-up.db made-up.db"));
 }
 
 #[test]
 fn links_lead_somewhere_and_no_id_is_there_twice() {
-    let with_series = |round, variant| {
-        let mut gives = outcome(round, variant)?;
-        if let Gives::Numbers(numbers) = &mut gives {
-            numbers.series = series();
-        }
-        Some(gives)
-    };
     let page = of(&study(), with_series);
-    let ids = values(&page, "id");
-    let known: BTreeSet<&str> = ids.iter().copied().collect();
-    assert_eq!(ids.len(), known.len(), "{ids:?}");
-    let links: Vec<&str> = values(&page, "href").into_iter().filter(|link| *link != "data:,").collect();
-    assert!(links.len() > 20);
-    for link in links {
-        assert!(link.strip_prefix('#').is_some_and(|id| known.contains(id)), "{link}");
-    }
+    let known = ids(&page);
+    assert!(values(&page, "href").iter().filter(|link| link.starts_with('#')).count() > 20);
     for labelled in values(&page, "aria-labelledby").iter().flat_map(|ids| ids.split(' ')) {
         assert!(known.contains(labelled), "{labelled}");
     }
@@ -201,11 +203,7 @@ fn a_page_has_one_small_script_and_uplot_only_where_something_moves() {
     assert_eq!((still.matches("<script>").count(), still.contains("uPlot")), (1, false));
     let script = still.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
     assert!(script.lines().count() < 180 && script.len() < 10_000, "{}", script.len());
-    let moving = of(&study(), |round, variant| {
-        let Some(Gives::Numbers(mut numbers)) = outcome(round, variant) else { return None };
-        numbers.series = series();
-        Some(Gives::Numbers(numbers))
-    });
+    let moving = of(&study(), with_series);
     assert_eq!(moving.matches("<script>").count(), 1);
     assert!(moving.contains("uPlot v") | moving.contains("uPlot (v"));
     assert!(moving.contains("Copyright (c) 2022 Leon Sorokin"), "the licence goes with the code");
@@ -250,12 +248,9 @@ fn what_a_study_wrote_is_text_and_never_markup() {
     for finding in &mut plan.findings {
         finding.text.push_str(HOSTILE);
     }
-    let page = of(&plan, |round, variant| match outcome(round, variant)? {
-        Gives::Numbers(mut numbers) => {
-            numbers.series = series();
-            Some(Gives::Numbers(numbers))
-        }
+    let page = of(&plan, |round, variant| match with_series(round, variant)? {
         Gives::Failure(kind, _) => Some(Gives::Failure(kind, HOSTILE)),
+        numbers => Some(numbers),
     });
     assert!(page.contains("alert(1)"), "it is told");
     for markup in ["<script>alert", "<img", "\u{1b}"] {
@@ -282,10 +277,7 @@ fn a_large_study_has_all_its_pictures() {
             .collect(),
         ..empty()
     };
-    let page = of(&plan, |round, variant| {
-        let Some(Gives::Numbers(numbers)) = outcome(round, if variant % 2 == 0 { 0 } else { 1 }) else { return None };
-        Some(Gives::Numbers(Box::new(Numbers { series: series(), ..*numbers })))
-    });
+    let page = of(&plan, |round, variant| with_series(round, variant % 2));
     assert_eq!(page.matches("<table class=\"bars\"").count(), scenarios);
     assert_eq!(page.matches("service time by percentile</b>").count(), scenarios);
     let over_time = page.matches(" over the time of a trial</b>").count();

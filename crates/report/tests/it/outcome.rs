@@ -4,22 +4,15 @@
 
 use crate::common;
 use crate::common::plan::{metric, scenario, text, variant};
-use crate::common::{Gives, Numbers, exported};
+use crate::common::{Gives, Numbers, analysed, exported};
 use litelab_model::condition::LimitPlan;
 use litelab_model::plan::Variant;
 use litelab_model::{Plan, Scalar};
 use litelab_record::RunInfo;
 use litelab_record::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
 use litelab_report::analysis::{AlertResult, Scalability};
-use litelab_report::{Analysis, Collector, Style, analyse, show_all};
+use litelab_report::{Analysis, Collector, Style, show_all};
 use serde_json::{Value, json};
-
-/// Analyses a plan whose trials have these outcomes.
-fn analysed(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (Analysis, RunInfo) {
-    let directory = tempfile::tempdir().unwrap();
-    let (file, info) = common::record(&directory.path().join("run.db"), plan, |_| {}, trial);
-    (analyse(&file, &info).unwrap(), info)
-}
 
 /// The text that a person sees, without wrapped lines.
 fn seen(analysis: &Analysis, info: &RunInfo) -> String {
@@ -55,7 +48,7 @@ fn alerted(limit: LimitPlan) -> (AlertResult, String, Value) {
         variants: ["calm", "jumpy"].map(|name| variant(0, &[("profile", text(name))])).to_vec(),
         ..common::plan::empty()
     };
-    let (analysis, info) = analysed(&plan, |round, variant| match (variant, round) {
+    let (info, analysis) = analysed(&plan, |round, variant| match (variant, round) {
         (1, 7) => Some(Gives::Failure(FailureKind::Runner, "gone")),
         (1, 2 | 4 | 6) => {
             Some(Numbers { p99_ns: 9_000_000 + u64::from(round), committed: 500, ..Numbers::default() }.into())
@@ -80,7 +73,7 @@ fn the_scenarios_own_ceiling_stands_below_what_was_reached() {
         variants: variants.to_vec(),
         ..common::plan::empty()
     };
-    let (analysis, info) = analysed(&plan, |_, _| Some(Numbers::default().into()));
+    let (info, analysis) = analysed(&plan, |_, _| Some(Numbers::default().into()));
     let note = "the scenario's own pauses leave room for 40.0/s at the most, whatever the database";
     assert!(analysis.variants[0].notes.iter().any(|n| n == note), "{:?}", analysis.variants[0].notes);
     assert!(analysis.variants[1].notes.iter().all(|n| n != note));
@@ -182,7 +175,7 @@ fn exported_law(analysis: &Analysis, info: &RunInfo) -> Value {
 #[test]
 fn a_law_with_a_peak_is_found_and_its_fall_is_shown() {
     let (sigma, kappa) = (0.1, 0.02);
-    let (analysis, info) =
+    let (info, analysis) =
         analysed(&scaled(8, &[]), |round, variant| gives(law(LEVELS[variant], sigma, kappa) * jitter(round, variant)));
     let found = only(&analysis);
     let fit = found.law.as_ref().unwrap();
@@ -211,7 +204,7 @@ fn a_law_with_a_peak_is_found_and_its_fall_is_shown() {
 
 #[test]
 fn what_only_grows_has_no_peak_and_no_fall() {
-    let (analysis, info) =
+    let (info, analysis) =
         analysed(&scaled(8, &[]), |round, variant| gives(law(LEVELS[variant], 0.1, 0.0) * jitter(round, variant)));
     let found = only(&analysis);
     assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(16), None));
@@ -231,19 +224,19 @@ fn a_fall_that_the_interval_does_not_bear_is_not_said() {
             gives(law(LEVELS[variant].min(8), 0.3, 0.0) * last * jitter(round, variant))
         })
     };
-    let (analysis, _) = flat(true);
+    let (_, analysis) = flat(true);
     let found = only(&analysis);
     assert_eq!((found.best.map(|(level, _)| level), found.falls), (Some(8), None));
     let median = |variant: usize| analysis.variants[variant].estimate(&metric("throughput")).unwrap().value;
     assert!(median(4) < median(3) * 0.85, "the median alone would say that it falls");
     // Without the noise the same fall is shown.
-    let (analysis, _) = flat(false);
+    let (_, analysis) = flat(false);
     assert_eq!(only(&analysis).falls.map(|(level, _)| level), Some(16));
 }
 
 #[test]
 fn one_round_gives_a_fit_without_intervals_and_no_fall() {
-    let (analysis, info) = analysed(&scaled(1, &[]), |_, variant| gives(law(LEVELS[variant], 0.1, 0.02)));
+    let (info, analysis) = analysed(&scaled(1, &[]), |_, variant| gives(law(LEVELS[variant], 0.1, 0.02)));
     let found = only(&analysis);
     let fit = found.law.as_ref().unwrap();
     assert!((fit.sigma.value - 0.1).abs() < 1e-3 && fit.sigma.interval().is_none(), "{:?}", fit.sigma);
@@ -264,7 +257,7 @@ fn variants_that_failed_leave_too_few_levels_and_that_is_said() {
             gives(law(LEVELS[variant], 0.1, 0.02) * jitter(round, variant))
         })
     };
-    let (analysis, info) = measured(2);
+    let (info, analysis) = measured(2);
     let found = only(&analysis);
     assert_eq!(found.law, Err("it needs 3 levels, and 2 were measured".to_owned()));
     assert_eq!(found.best.map(|(level, _)| level), Some(2));
@@ -274,8 +267,8 @@ fn variants_that_failed_leave_too_few_levels_and_that_is_said() {
     let law = exported_law(&analysis, &info)["law"].clone();
     assert_eq!(law, json!({ "reason": "it needs 3 levels, and 2 were measured" }));
     // One level more is enough; without any level there is no best.
-    assert!(only(&measured(4).0).law.is_ok());
-    let (analysis, info) = measured(0);
+    assert!(only(&measured(4).1).law.is_ok());
+    let (info, analysis) = measured(0);
     assert_eq!(only(&analysis).best, None);
     assert!(
         line(&seen(&analysis, &info), "scalability").ends_with("no fit: no observations: nothing can be estimated")
@@ -285,7 +278,7 @@ fn variants_that_failed_leave_too_few_levels_and_that_is_said() {
 #[test]
 fn each_combination_of_the_other_dimensions_has_a_law_of_its_own() {
     let profiles = [("profile", text("even")), ("profile", text("peaked"))];
-    let (analysis, info) = analysed(&scaled(8, &profiles), |round, variant| {
+    let (info, analysis) = analysed(&scaled(8, &profiles), |round, variant| {
         let kappa = if variant < LEVELS.len() { 0.0 } else { 0.05 };
         gives(law(LEVELS[variant % LEVELS.len()], 0.1, kappa) * jitter(round, variant))
     });
@@ -300,7 +293,7 @@ fn each_combination_of_the_other_dimensions_has_a_law_of_its_own() {
 // Searches.
 
 /// Two variants whose searches ended at these rates, by round; `condition` was violated by the next rate.
-fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, RunInfo) {
+fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (RunInfo, Analysis) {
     let plan = Plan {
         scenarios: vec![scenario("limit", 8, &["profile"], 0, &["sustainable", "throughput"])],
         variants: ["a", "b"].map(|name| variant(0, &[("profile", text(name))])).to_vec(),
@@ -328,12 +321,13 @@ fn searched(condition: &str, rates: impl Fn(u32, usize) -> f64) -> (Analysis, Ru
         let record = TrialRecord { round, variant: index, position: index as u32, started, seconds: 1.0, outcome };
         collector.add(&plan, &record).unwrap();
     }
-    (collector.finish(&info), info)
+    let analysis = collector.finish(&info);
+    (info, analysis)
 }
 
 #[test]
 fn a_sustainable_rate_is_compared_like_any_metric_and_its_limit_is_named() {
-    let (analysis, info) = searched("response_p99", |round, variant| [100.0, 300.0][variant] * jitter(round, variant));
+    let (info, analysis) = searched("response_p99", |round, variant| [100.0, 300.0][variant] * jitter(round, variant));
     let sustainable = metric("sustainable");
     assert!(analysis.variants[1].estimate(&sustainable).is_some_and(|e| e.low().unwrap() > 290.0));
     let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
@@ -343,13 +337,13 @@ fn a_sustainable_rate_is_compared_like_any_metric_and_its_limit_is_named() {
     let note = "the next rate broke a condition: response_p99 (in 8 of 8 trials)";
     assert_eq!(analysis.variants[0].notes, [note]);
     assert!(seen(&analysis, &info).contains(note));
-    let (analysis, _) = searched("arrivals", |_, _| 100.0);
+    let (_, analysis) = searched("arrivals", |_, _| 100.0);
     assert_eq!(analysis.variants[0].notes, ["the next rate broke a condition: arrivals not begun (in 8 of 8 trials)"]);
 }
 
 #[test]
 fn a_rate_that_was_never_kept_has_no_ratio() {
-    let (analysis, _) = searched("errors", |round, variant| if (round, variant) == (3, 1) { 0.0 } else { 100.0 });
+    let (_, analysis) = searched("errors", |round, variant| if (round, variant) == (3, 1) { 0.0 } else { 100.0 });
     let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
     assert_eq!(comparison.ratio.as_ref().unwrap_err(), "no ratio in sustainable: it is 0 in round 4");
     // It counts as the rate 0: with one such round of eight the median stays, and its interval extends to 0.
@@ -367,6 +361,6 @@ fn a_study_without_any_of_it_says_nothing_of_it() {
     assert!(analysis.scenarios.iter().all(|s| s.alerts.is_empty() && s.scalability.is_empty()));
     assert!(analysis.variants.iter().all(|a| !a.metrics.contains_key(&metric("sustainable"))));
     // Negative control: other runs of this file have these fields.
-    let (analysis, _) = searched("errors", |_, _| 100.0);
+    let (_, analysis) = searched("errors", |_, _| 100.0);
     assert!(analysis.variants.iter().all(|a| a.metrics.contains_key(&metric("sustainable"))));
 }

@@ -2,16 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::plan::{empty, metric, outcome, scenario, study, text, variant};
+use crate::common::plan::{empty, metric, outcome, scenario, study, text, transaction, variant};
 use crate::common::{Gives, Numbers, record};
 use litelab_model::Scalar;
 use litelab_model::plan::{Plan, Variant};
-use litelab_protocol::{Begin, Step, Transaction};
+use litelab_protocol::Step;
 use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
+use litelab_report::document::of_pivot;
 use litelab_report::export::markdown;
 use litelab_report::pivot::needed;
-use litelab_report::{Analysis, Pivot, PivotOptions, Style, analysis::analyse_with, pivot, show_pivot};
+use litelab_report::{Analysis, Pivot, PivotOptions, Style, analysis::analyse_with, pivot, render};
 use litelab_stats::Verdict;
 use proptest::prelude::*;
 
@@ -20,15 +21,6 @@ use proptest::prelude::*;
 /// | queue | sharing: three; workers: 1, 8 | insert, done |
 /// | reads | sharing: two of them; workers: 1, 8 | insert |
 fn queue() -> Plan {
-    let transaction = |name: &str| Transaction {
-        name: name.into(),
-        begin: Begin::Immediate,
-        writes: true,
-        hold_us: 0,
-        timed_rows: false,
-        params: vec![],
-        statements: vec![],
-    };
     let variant = |scenario: usize, sharing: &str, workers: i64, names: &[&str]| {
         let mut variant: Variant =
             variant(scenario, &[("sharing", text(sharing)), ("workers", Scalar::Integer(workers))]);
@@ -101,8 +93,8 @@ fn a_run_by_its_own_dimensions() {
     let options = PivotOptions::default();
     let (info, analysis) = analysed(&study(), &options, outcome);
     let tables = pivot(&analysis, &info, &options).unwrap();
-    insta::assert_snapshot!("pivot", show_pivot(&tables, &analysis, &info, WIDE));
-    let page = markdown::pivot(&tables, &analysis, &info);
+    insta::assert_snapshot!("pivot", render(&of_pivot(&tables, &analysis, &info), WIDE));
+    let page = markdown::render(&of_pivot(&tables, &analysis, &info));
     assert_eq!(page.matches("| scenario |").count(), tables.grids.len(), "{page}");
 }
 
@@ -111,8 +103,8 @@ fn rows_by_scenario_and_transaction() {
     let options = asked(&[], &["sharing"], &[], &["p50"]);
     let (info, analysis) = queue_run(&options);
     let tables = pivot(&analysis, &info, &options).unwrap();
-    insta::assert_snapshot!("pivot-transactions", show_pivot(&tables, &analysis, &info, WIDE));
-    let narrow = show_pivot(&tables, &analysis, &info, Style { color: false, width: 80 });
+    insta::assert_snapshot!("pivot-transactions", render(&of_pivot(&tables, &analysis, &info), WIDE));
+    let narrow = render(&of_pivot(&tables, &analysis, &info), Style { color: false, width: 80 });
     for line in narrow.lines() {
         assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
     }
@@ -286,7 +278,7 @@ proptest! {
                     prop_assert!(grid.lines.iter().all(|l| l.cells.len() == grid.heads.len() && l.keys.len() == grid.rows.len()));
                     prop_assert!(grid.lines.iter().filter_map(|l| l.cells.first()).flatten().all(|c| c.change.is_none()));
                 }
-                prop_assert!(!show_pivot(&tables, analysis, info, WIDE).is_empty());
+                prop_assert!(!render(&of_pivot(&tables, analysis, info), WIDE).is_empty());
             }
         }
     }

@@ -10,8 +10,9 @@ use litelab_model::Plan;
 use litelab_record::RunInfo;
 use litelab_record::environment::LoadWindow;
 use litelab_record::outcome::{Failure, FailureKind, Flag, Outcome, TrialRecord};
+use litelab_report::document::{of_comparison, of_run};
 use litelab_report::export::{json, markdown};
-use litelab_report::{Analysis, Collector, CompareOptions, Side, Style, compare, show, show_all, show_comparison};
+use litelab_report::{Analysis, Collector, CompareOptions, Side, Style, compare, render, show, show_all};
 use proptest::prelude::*;
 
 fn info(plan: Plan, load: f64) -> RunInfo {
@@ -153,13 +154,14 @@ proptest! {
         prop_assert!(color || text.chars().all(|c| c == '\n' || !c.is_control()));
         let plain = both(Style { color: false, width: 1000 });
         prop_assert!(ratios_have_intervals(&plain), "{}", plain);
-        let markdown = markdown::run(&analysis, &info);
+        let markdown = markdown::render(&of_run(&analysis, &info));
         prop_assert!(ratios_have_intervals(&markdown), "{}", markdown);
         prop_assert!(markdown.chars().all(|c| c == '\n' || !c.is_control()));
         prop_assert!(json::text(&analysis, &info).is_ok());
         let side = Side { analysis: &analysis, info: &info };
         let options = CompareOptions { tolerance: Some(0.1), ..CompareOptions::default() };
-        let compared = show_comparison(&compare(side, side, &options).unwrap(), Style { color: false, width: 1000 });
+        let compared = of_comparison(&compare(side, side, &options).unwrap());
+        let compared = render(&compared, Style { color: false, width: 1000 });
         prop_assert!(ratios_have_intervals(&compared), "{}", compared);
     }
 }

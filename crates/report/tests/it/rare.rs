@@ -2,34 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::plan::{empty, metric, scenario, text, variant};
-use crate::common::{Gives, Numbers, exported, record};
-use litelab_model::claim::Origin;
-use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
+use crate::common::plan::{claim, empty, metric, scenario, text, variant};
+use crate::common::{Numbers, analysed, exported};
+use litelab_model::plan::{FindingPlan, FindingValuePlan, Plan};
 use litelab_record::RunInfo;
 use litelab_record::outcome::Flag;
-use litelab_report::{Analysis, Style, analyse, show_all};
+use litelab_report::{Analysis, Style, show_all};
 use litelab_stats::{ClaimVerdict, Verdict};
 
 const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { rounds_needed: None };
 
 /// A run of two variants, with a claim about the second one.
 fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize) -> Numbers) -> (RunInfo, Analysis) {
-    let claim = ClaimPlan {
-        name: "c".into(),
-        origin: Origin::Own,
-        text: "A claim.".into(),
-        quote: String::new(),
-        place: String::new(),
-        note: String::new(),
-        metric: metric(of),
-        against_metric: None,
-        beside: None,
-        variant: 1,
-        against: None,
-        at_least: bounds.0,
-        at_most: bounds.1,
-    };
     let variants = (0..2).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
     let value = FindingValuePlan::Value { metric: metric(of), variant: 1 };
     let findings = vec![FindingPlan {
@@ -38,12 +22,9 @@ fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize
         values: [("it".to_owned(), value)].into(),
     }];
     let scenarios = vec![scenario("s", 8, &["profile"], 0, &[of])];
-    let plan = Plan { scenarios, variants, claims: vec![claim], findings, ..empty() };
-    let directory = tempfile::tempdir().unwrap();
-    let trial = |round, variant| Some(Gives::from(numbers(round, variant)));
-    let (file, info) = record(&directory.path().join("run.db"), &plan, |_| (), trial);
-    let analysis = analyse(&file, &info).unwrap();
-    (info, analysis)
+    let claims = vec![claim(1, None, of, bounds.0, bounds.1)];
+    let plan = Plan { scenarios, variants, claims, findings, ..empty() };
+    analysed(&plan, |round, variant| Some(numbers(round, variant).into()))
 }
 
 fn wide(info: &RunInfo, analysis: &Analysis) -> String {

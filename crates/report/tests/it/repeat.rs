@@ -4,35 +4,33 @@
 
 use crate::common;
 use crate::common::plan::{outcome, study};
-use crate::common::{Gives, Numbers, record};
+use crate::common::{Gives, Numbers, analysed, side};
 use litelab_model::{Plan, Server};
 use litelab_record::RunInfo;
 use litelab_record::ServerRecord;
 use litelab_record::outcome::FailureKind;
 use litelab_report::compare::Unlike;
 use litelab_report::compare::repeat::{Repeated, differences};
-use litelab_report::{Analysis, Change, Repetition, ReportError, Side, Style, analyse, repetition, show_repetition};
+use litelab_report::document::of_repetition;
+use litelab_report::{Analysis, Change, Repetition, ReportError, Style, render, repetition};
 
 type Run = (RunInfo, Analysis);
 
 /// A further run of the study; `change` modifies the numbers of each trial or replaces them by an outcome.
 fn again(plan: &Plan, change: impl Fn(u32, usize, &mut Numbers) -> Option<Gives>) -> Run {
-    let directory = tempfile::tempdir().unwrap();
-    let trial = |round: u32, variant: usize| {
+    let (mut info, analysis) = analysed(plan, |round, variant| {
         let mut gives = outcome(round, variant)?;
         match &mut gives {
             Gives::Numbers(numbers) => change(round, variant, numbers).or(Some(gives)),
             Gives::Failure(..) => Some(gives),
         }
-    };
-    let (file, mut info) = record(&directory.path().join("again.db"), plan, |_| (), trial);
+    });
     info.path = "runs/again.db".into();
-    let analysis = analyse(&file, &info).unwrap();
     (info, analysis)
 }
 
 fn judged(before: &Run, after: &Run) -> Repetition {
-    repetition(Side { info: &before.0, analysis: &before.1 }, Side { info: &after.0, analysis: &after.1 }).unwrap()
+    repetition(side(before), side(after)).unwrap()
 }
 
 fn of(repetition: &Repetition, change: Change) -> Vec<String> {
@@ -59,7 +57,7 @@ fn the_same_numbers_again_change_no_verdict() {
     assert_eq!((repetition.count(Change::Unchanged), repetition.count(Change::Undecided)), (8, 4));
     assert_eq!(repetition.verdicts.len(), 3 * 2 + 1 + 5, "comparisons by metric, and claims");
     assert_eq!(repetition.seeds, Some((42, 7)));
-    let text = show_repetition(&repetition, Style::PLAIN);
+    let text = render(&of_repetition(&repetition), Style::PLAIN);
     assert!(text.contains("of 12 verdicts: 0 REVERSED, 4 undecided in both, 8 unchanged"), "{text}");
 }
 
@@ -84,7 +82,7 @@ fn a_verdict_that_turned_into_its_opposite_is_called_reversed_and_stands_first()
     let names = ["sync/profile=wal-full throughput", "sync/profile=wal-full p50", "cheap", "free"];
     assert_eq!(of(&repetition, Change::Reversed), names);
     assert!(repetition.verdicts[..4].iter().all(|verdict| verdict.change == Change::Reversed));
-    insta::assert_snapshot!("repeat", show_repetition(&repetition, Style { color: false, width: 140 }));
+    insta::assert_snapshot!("repeat", render(&of_repetition(&repetition), Style { color: false, width: 140 }));
     // In the other order the same verdicts are reversed.
     assert_eq!(judged(&reversed(), &common::study()).count(Change::Reversed), 4);
 }
@@ -102,7 +100,7 @@ fn what_a_failure_takes_away_is_lost_with_its_reason_and_not_reversed() {
         (repetition.count(Change::Reversed), of(&repetition, Change::Lost)),
         (0, lost.map(str::to_owned).to_vec())
     );
-    let text = show_repetition(&repetition, Style::PLAIN);
+    let text = render(&of_repetition(&repetition), Style::PLAIN);
     assert!(text.contains("? cheap: 1 of 8 trials of sync/profile=wal-full failed: it died"), "{text}");
     assert_eq!(of(&judged(&after, &common::study()), Change::Gained), lost);
 }
@@ -123,10 +121,7 @@ fn equivalent_and_slower_are_no_opposites() {
 #[test]
 fn runs_of_other_work_are_no_repetition_and_other_machines_are_said() {
     let before = common::study();
-    let refused = |after: &Run| match repetition(
-        Side { info: &before.0, analysis: &before.1 },
-        Side { info: &after.0, analysis: &after.1 },
-    ) {
+    let refused = |after: &Run| match repetition(side(&before), side(after)) {
         Err(error @ ReportError::NoRepetition(_)) => error.to_string(),
         other => panic!("{other:?}"),
     };
@@ -145,7 +140,7 @@ fn runs_of_other_work_are_no_repetition_and_other_machines_are_said() {
     let mut after = common::study();
     after.0.environment.cpu.model = Some("Another CPU".into());
     after.0.runners[0].drivers[0].version = "9".into();
-    let text = show_repetition(&judged(&before, &after), Style { color: false, width: 200 });
+    let text = render(&of_repetition(&judged(&before, &after)), Style { color: false, width: 200 });
     assert!(text.contains("! unlike: the CPU is Made-up CPU 3000 in one and Another CPU in the other"), "{text}");
     assert!(text.contains("! unlike: driver rusqlite is 1.2.3 in one and 9 in the other"), "{text}");
 }

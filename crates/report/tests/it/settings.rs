@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::plan::{empty, scenario, text, variant};
-use crate::common::{Numbers, record};
+use crate::common::{Numbers, analysed};
 use litelab_model::Plan;
 use litelab_protocol::Dialect;
-use litelab_report::{Style, analyse, show_all};
+use litelab_report::{Style, show_all};
 
 /// Titles of the first scenario's table, for two variants whose connections have different settings.
 fn titles(dialects: [Dialect; 2]) -> String {
@@ -15,17 +15,11 @@ fn titles(dialects: [Dialect; 2]) -> String {
         variant.dialect = dialect;
     }
     let plan = Plan { scenarios: vec![scenario("s", 6, &["driver"], 0, &["p50"])], variants, ..empty() };
-    let directory = tempfile::tempdir().unwrap();
-    let (file, info) = record(
-        &directory.path().join("run.db"),
-        &plan,
-        |_| (),
-        |_, variant| {
-            let settings = vec![if variant == 0 { ("wal", 1) } else { ("delete", 2) }];
-            Some(Numbers { settings, ..Numbers::default() }.into())
-        },
-    );
-    let shown = show_all(&analyse(&file, &info).unwrap(), &info, Style { color: false, width: 400 });
+    let (info, analysis) = analysed(&plan, |_, variant| {
+        let settings = vec![if variant == 0 { ("wal", 1) } else { ("delete", 2) }];
+        Some(Numbers { settings, ..Numbers::default() }.into())
+    });
+    let shown = show_all(&analysis, &info, Style { color: false, width: 400 });
     shown.lines().find(|line| line.trim_start().starts_with("driver") && line.contains("p50")).unwrap().to_owned()
 }
 

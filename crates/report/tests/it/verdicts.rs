@@ -3,49 +3,23 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
-use crate::common::plan::{empty, metric, scenario, text, variant};
-use crate::common::{Gives, Numbers, record};
+use crate::common::plan::{claim, empty, metric, scenario, text, variant};
+use crate::common::{Gives, Numbers, analysed};
 use litelab_model::Server;
 use litelab_model::claim::Origin;
 use litelab_model::durability::Durability;
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan, Variant};
 use litelab_model::study::Location;
 use litelab_protocol::Dialect;
-use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
 use litelab_report::analysis::{Measured, Noise};
-use litelab_report::{Analysis, Style, analyse, show_all};
+use litelab_report::{Style, show_all};
 use litelab_stats::{ClaimVerdict, Verdict};
-
-fn run(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
-    let directory = tempfile::tempdir().unwrap();
-    let (file, info) = record(&directory.path().join("run.db"), plan, |_| (), trial);
-    let analysis = analyse(&file, &info).unwrap();
-    (info, analysis)
-}
 
 /// A scenario of `variants` variants, judged by throughput.
 fn flat(variants: usize, rounds: u32) -> Plan {
     let variants = (0..variants).map(|i| variant(0, &[("profile", text(&format!("p{i}")))])).collect();
     Plan { scenarios: vec![scenario("s", rounds, &["profile"], 0, &["throughput"])], variants, ..empty() }
-}
-
-fn claim(variant: usize, against: Option<usize>, of: &str, at_least: Option<f64>, at_most: Option<f64>) -> ClaimPlan {
-    ClaimPlan {
-        name: "c".into(),
-        origin: Origin::Own,
-        text: "A claim.".into(),
-        quote: String::new(),
-        place: String::new(),
-        note: String::new(),
-        metric: metric(of),
-        against_metric: None,
-        beside: None,
-        variant,
-        against,
-        at_least,
-        at_most,
-    }
 }
 
 /// Disturbance of each round, far larger than any difference between variants.
@@ -63,8 +37,8 @@ fn a_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correc
     let broken = || Some(Gives::Failure(FailureKind::Invariant, "invariant `rows`: found 1"));
     let trial =
         |round, variant| if variant == 2 { broken() } else { throughput(1e6 * storm(round) * [1.0, 1.1][variant]) };
-    let (info, analysis) = run(&flat(3, 12), trial);
-    let (_, without) = run(&flat(2, 12), |round, variant| throughput(1e6 * storm(round) * [1.0, 1.1][variant]));
+    let (info, analysis) = analysed(&flat(3, 12), trial);
+    let (_, without) = analysed(&flat(2, 12), |round, variant| throughput(1e6 * storm(round) * [1.0, 1.1][variant]));
     let scenario = &analysis.scenarios[0];
     assert_eq!(scenario.comparisons.iter().map(|c| c.variant).collect::<Vec<_>>(), [1]);
     assert_eq!(scenario.confidence, without.scenarios[0].confidence);
@@ -74,7 +48,7 @@ fn a_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correc
     let row = shown.lines().find(|line| line.trim_start().starts_with("p2 ")).unwrap();
     assert!(!row.contains('~'), "{row}");
     // Without measurements of the baseline there are no comparisons.
-    let (info, analysis) = run(&flat(3, 12), |_, variant| if variant == 0 { broken() } else { throughput(1e6) });
+    let (info, analysis) = analysed(&flat(3, 12), |_, variant| if variant == 0 { broken() } else { throughput(1e6) });
     assert_eq!(analysis.scenarios[0].comparisons, []);
     let shown = show_all(&analysis, &info, Style { color: false, width: 200 });
     assert!(shown.contains("nothing is compared, for all trials of the baseline failed"), "{shown}");
@@ -82,7 +56,7 @@ fn a_variant_of_which_all_trials_failed_has_no_verdict_and_no_part_in_the_correc
 
 #[test]
 fn what_a_round_has_in_common_cancels() {
-    let (_, analysis) = run(&flat(2, 8), |round, variant| throughput(1e6 * storm(round) * [1.0, 1.1][variant]));
+    let (_, analysis) = analysed(&flat(2, 8), |round, variant| throughput(1e6 * storm(round) * [1.0, 1.1][variant]));
     let first = &analysis.scenarios[0].comparisons[0].metrics[0];
     assert_eq!(first.verdict, Verdict::Faster);
     let ratio = first.ratio.as_ref().unwrap().ratio;
@@ -94,7 +68,7 @@ fn what_a_round_has_in_common_cancels() {
 
 #[test]
 fn equal_variants_are_equivalent_and_noisy_ones_inconclusive() {
-    let (_, analysis) = run(&flat(3, 8), |round, variant| {
+    let (_, analysis) = analysed(&flat(3, 8), |round, variant| {
         let own = if variant == 2 { [1.3, 0.8][round as usize % 2] } else { 1.0 + f64::from(round % 3) * 1e-3 };
         throughput(1e6 * storm(round) * own)
     });
@@ -117,8 +91,8 @@ fn p50_decides_where_throughput_does_not_and_it_is_said() {
 
 #[test]
 fn more_comparisons_ask_for_more_confidence() {
-    let (_, two) = run(&flat(2, 7), |_, variant| throughput(1e6 * [1.0, 2.0][variant]));
-    let (_, nine) = run(&flat(9, 6), |_, variant| throughput(if variant == 0 { 1e6 } else { 2e6 }));
+    let (_, two) = analysed(&flat(2, 7), |_, variant| throughput(1e6 * [1.0, 2.0][variant]));
+    let (_, nine) = analysed(&flat(9, 6), |_, variant| throughput(if variant == 0 { 1e6 } else { 2e6 }));
     assert!((two.scenarios[0].confidence - (1.0 - 0.05 / 3.0)).abs() < 1e-12, "three metrics decide");
     assert_eq!(two.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
     assert!((nine.scenarios[0].confidence - (1.0 - 0.05 / 24.0)).abs() < 1e-12);
@@ -130,7 +104,7 @@ fn more_comparisons_ask_for_more_confidence() {
 
 #[test]
 fn too_few_rounds_have_no_ratio() {
-    let (info, analysis) = run(&flat(2, 5), |_, variant| throughput(1e6 * [1.0, 3.0][variant]));
+    let (info, analysis) = analysed(&flat(2, 5), |_, variant| throughput(1e6 * [1.0, 3.0][variant]));
     let text = show_all(&analysis, &info, Style::PLAIN);
     assert!(text.contains("needs ≥ 7 rounds") && !text.contains('×'), "{text}");
 }
@@ -144,7 +118,7 @@ fn a_twin_that_differs_is_told() {
         plan
     };
     let noise = |twin: fn(u32) -> f64| {
-        let (info, analysis) = run(&plan(), |round, variant| {
+        let (info, analysis) = analysed(&plan(), |round, variant| {
             throughput(1e6 * storm(round) * if variant == 2 { twin(round) } else { 1.0 })
         });
         (analysis.scenarios[0].aa[0].noise, show_all(&analysis, &info, Style { color: false, width: 300 }))
@@ -159,7 +133,7 @@ fn a_twin_that_differs_is_told() {
     assert_eq!(wrong, Noise::False);
     assert!(text.contains("which excludes 1: environment too noisy"));
     // A twin is not compared with the baseline.
-    let (_, analysis) = run(&plan(), |_, _| throughput(1e6));
+    let (_, analysis) = analysed(&plan(), |_, _| throughput(1e6));
     assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
     assert!((analysis.scenarios[0].confidence - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
 }
@@ -168,7 +142,7 @@ fn a_twin_that_differs_is_told() {
 fn claims_about_ratios_values_and_zero() {
     let judge = |claim: ClaimPlan| {
         let plan = Plan { claims: vec![claim], ..flat(2, 8) };
-        let (_, analysis) = run(&plan, |round, variant| throughput(1e6 * storm(round) * [1.0, 0.5][variant]));
+        let (_, analysis) = analysed(&plan, |round, variant| throughput(1e6 * storm(round) * [1.0, 0.5][variant]));
         let result = analysis.claims.into_iter().next().unwrap();
         (result.verdict, result.reason)
     };
@@ -196,7 +170,7 @@ fn a_claim_about_two_metrics_is_judged_by_their_ratio_and_shows_another_beside()
         let of = claim(0, Some(against.unwrap_or(0)), "p50", bounds.0, bounds.1);
         let of = ClaimPlan { against_metric: Some(metric("period")), beside: Some(metric("p99")), ..of };
         let plan = Plan { claims: vec![of], ..flat(2, 8) };
-        let (info, analysis) = run(&plan, |round, variant| {
+        let (info, analysis) = analysed(&plan, |round, variant| {
             let period = 3000.0 * storm(round) * [1.0, 0.1][variant];
             let p50_ns = (period / 1.5) as u64;
             Some(Numbers { committed: (1e9 / period) as u64, p50_ns, ..Numbers::default() }.into())
@@ -219,7 +193,7 @@ fn claims_are_counted_by_whose_they_are() {
     let of = |origin, at_least| ClaimPlan { origin, ..claim(0, Some(1), "throughput", Some(at_least), None) };
     let claims = vec![of(Origin::Source, 9.0), of(Origin::Own, 1.9), of(Origin::Source, 1.9), of(Origin::Own, 1.9)];
     let plan = Plan { claims, ..flat(2, 8) };
-    let (info, analysis) = run(&plan, |_, variant| throughput([2e6, 1e6][variant]));
+    let (info, analysis) = analysed(&plan, |_, variant| throughput([2e6, 1e6][variant]));
     let counts =
         |origin| analysis.tally().get(&origin).map(|tally| (tally.holds, tally.contradicted, tally.inconclusive));
     assert_eq!(
@@ -237,7 +211,7 @@ fn one_failed_trial_leaves_a_claim_open() {
         (3, 1) => Some(Gives::Failure(FailureKind::Runner, "it \u{1b}[31mdied")),
         _ => throughput([2e6, 1e6][variant]),
     };
-    let (info, analysis) = run(&plan, trial);
+    let (info, analysis) = analysed(&plan, trial);
     let claim = &analysis.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Inconclusive { rounds_needed: None });
     assert!(matches!(claim.measured, Measured::Ratio(paired) if paired.ratio.n == 7));
@@ -252,7 +226,7 @@ fn a_skipped_variant_is_a_line_with_its_reason_and_no_member_of_the_family() {
     let mut plan = flat(3, 6);
     plan.variants[2].skipped = Some("runner `go` is not built".into());
     let (info, analysis) =
-        run(&plan, |_, variant| (variant != 2).then(|| throughput(1e6 * [1.0, 2.0][variant])).flatten());
+        analysed(&plan, |_, variant| (variant != 2).then(|| throughput(1e6 * [1.0, 2.0][variant])).flatten());
     assert_eq!(analysis.scenarios[0].comparisons.len(), 1);
     assert!((analysis.scenarios[0].confidence - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
     let text = show_all(&analysis, &info, Style::PLAIN);
@@ -268,7 +242,7 @@ fn durability_is_what_the_worst_connection_reported() {
         let mut plan = flat(1, 6);
         plan.variants[0] = Variant { location, ..plan.variants[0].clone() };
         let (_, analysis) =
-            run(&plan, |_, _| Some(Numbers { settings: settings.clone(), ..Numbers::default() }.into()));
+            analysed(&plan, |_, _| Some(Numbers { settings: settings.clone(), ..Numbers::default() }.into()));
         (analysis.variants[0].durability, analysis.variants[0].caveat.is_some())
     };
     assert_eq!(level(Location::File, vec![("wal", 2), ("wal", 1)]), (Some(Durability::D2), false));
@@ -284,7 +258,8 @@ fn durability_is_what_the_worst_connection_reported() {
 fn a_variant_on_a_server_says_what_was_not_seen_of_it() {
     let mut plan = flat(2, 6);
     (plan.variants[0].dialect, plan.variants[0].server) = (Dialect::Postgres, Some(Server::Postgres));
-    let (_, analysis) = run(&plan, |_, variant| Some(Numbers { on_server: variant == 0, ..Numbers::default() }.into()));
+    let (_, analysis) =
+        analysed(&plan, |_, variant| Some(Numbers { on_server: variant == 0, ..Numbers::default() }.into()));
     let notes =
         |variant: usize| analysis.variants[variant].notes.iter().filter(|n| n.contains("the runner's alone")).count();
     assert_eq!((notes(0), notes(1)), (1, 0));
@@ -312,7 +287,7 @@ fn a_faster_variant_that_keeps_less_is_said_to_and_is_not_green() {
         settings: vec![("wal", [2, 1][variant])],
         ..Numbers::default()
     };
-    let (info, analysis) = run(&flat(2, 8), |_, variant| Some(numbers(variant).into()));
+    let (info, analysis) = analysed(&flat(2, 8), |_, variant| Some(numbers(variant).into()));
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);
     let text = show_all(&analysis, &info, Style { color: true, width: 300 });
     let row = text.lines().find(|line| line.contains("▲ faster")).unwrap();
@@ -324,37 +299,28 @@ fn a_faster_variant_that_keeps_less_is_said_to_and_is_not_green() {
     assert!(page.contains("recent commits at risk"), "the page says so, too");
 }
 
+/// A finding that names the best of these variants.
+fn best(of: &str, variants: Vec<usize>) -> FindingPlan {
+    let among = FindingValuePlan::Best { metric: metric(of), variants, dimension: "profile".into() };
+    FindingPlan { name: String::new(), text: "{best}".into(), values: [("best".to_owned(), among)].into() }
+}
+
 #[test]
 fn the_best_is_not_set_beside_its_own_name() {
-    let among =
-        FindingValuePlan::Best { metric: metric("throughput"), variants: vec![0, 1, 2], dimension: "profile".into() };
-    let finding = FindingPlan {
-        name: String::new(),
-        text: "{best}".into(),
-        values: [("best".to_owned(), among)].into_iter().collect(),
-    };
-    let mut plan = Plan { findings: vec![finding], ..flat(3, 8) };
+    let mut plan = Plan { findings: vec![best("throughput", vec![0, 1, 2])], ..flat(3, 8) };
     // Two variants of one profile, which differ in another dimension.
-    let text = |text: &str| litelab_model::Scalar::Text(text.into());
     plan.variants[1].dimensions.insert("profile".into(), text("p0"));
     plan.variants[1].dimensions.insert("sharing".into(), text("one-connection"));
     let trial = |round: u32, variant| throughput(1e6 + f64::from((round * 7 + [0, 3, 5][variant]) % 8));
-    assert_eq!(run(&plan, trial).1.findings[0], "p0 (not told apart from p2)");
+    assert_eq!(analysed(&plan, trial).1.findings[0], "p0 (not told apart from p2)");
 }
 
 #[test]
 fn the_best_is_told_apart_where_it_has_no_ratio() {
-    let among =
-        FindingValuePlan::Best { metric: metric("wal_peak"), variants: vec![0, 1], dimension: "profile".into() };
-    let finding = FindingPlan {
-        name: String::new(),
-        text: "{best}".into(),
-        values: [("best".to_owned(), among)].into_iter().collect(),
-    };
-    let plan = Plan { findings: vec![finding], ..flat(2, 8) };
+    let plan = Plan { findings: vec![best("wal_peak", vec![0, 1])], ..flat(2, 8) };
     let best = |peak: fn(u32, usize) -> u64| {
         let trial = |round, variant| Some(Numbers { wal_peak: peak(round, variant), ..Numbers::default() }.into());
-        run(&plan, trial).1.findings[0].clone()
+        analysed(&plan, trial).1.findings[0].clone()
     };
     assert_eq!(best(|_, variant| [0, 4 << 20][variant]), "p0");
     assert_eq!(

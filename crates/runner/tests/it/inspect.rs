@@ -1,6 +1,6 @@
 //! The verb `inspect` with a data source name.
 
-use litelab_protocol::{Inspect, Inspection, Setting, Upgrade, VERSION, Value};
+use litelab_protocol::{Inspect, Inspection, Upgrade, VERSION, Value};
 use serde_json::json;
 
 use crate::common::*;
@@ -66,16 +66,6 @@ fn a_data_source_name_has_the_effect_of_the_driver() {
                 .expect("a count");
             assert_eq!(left, 0, "the table of the trial is dropped");
         }
-    }
-}
-
-#[test]
-fn settings_are_applied_after_opening() {
-    let scratch = Scratch::new();
-    for driver in DRIVERS {
-        let mut request = request(driver, &scratch.path("test.db").display().to_string());
-        request.settings = vec![Setting { name: "busy_timeout".into(), sql: "PRAGMA busy_timeout = 77".into() }];
-        assert_eq!(found(&request).0, 77.into(), "{driver}");
     }
 }
 

@@ -5,6 +5,5 @@ mod conversation;
 mod errors;
 mod inspect;
 mod library;
-mod runtime;
 mod sharing;
 mod work;

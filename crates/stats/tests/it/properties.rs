@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use litelab_stats::{
-    Better, Bounds, ClaimVerdict, Confidence, Counted, Estimate, Events, ExpectedRange, Interval, PairedRatio, Planner,
-    Schedule, Spread, Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, holm, mad, median, quantile,
-    standard_deviation,
+    Better, Bounds, ClaimVerdict, Confidence, Counted, Estimate, Events, Interval, PairedRatio, Planner, Schedule,
+    Spread, Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, holm, mad, median, quantile, standard_deviation,
 };
 use proptest::collection::vec;
 use proptest::num::f64::ANY;
@@ -153,18 +152,16 @@ proptest! {
         let planner = Planner::new(confidence, b).unwrap_or_default();
         let tolerance = Tolerance::new(c).unwrap_or_default();
         let _ = planner.total_for_tolerance(Spread::normal(d), tolerance);
-        if let (Ok(interval), Ok(range)) = (Interval::new(a, b, 0.95), ExpectedRange::new(Some(c), Some(d))) {
+        if let Ok(interval) = Interval::new(a, b, 0.95) {
             let estimate = Estimate { value: d, n: 7, bounds: Bounds::Interval(interval) };
-            let _ = ClaimVerdict::judge(&estimate, &range, &planner);
+            let _ = ClaimVerdict::judge(&estimate, Some(c), Some(d), &planner);
             judged(&estimate, tolerance, &planner)?;
         }
         // The fields of an estimate are public: even an inconsistent one must not panic.
         for bounds in [Bounds::NeedsAtLeast(usize::MAX), Bounds::NeedsAtLeast(0)] {
             let estimate = Estimate { value: a, n: usize::MAX, bounds };
             let _ = planner.more_for_tolerance(&estimate, Some(Spread::normal(b)), tolerance);
-            if let Ok(range) = ExpectedRange::at_least(c) {
-                let _ = ClaimVerdict::judge(&estimate, &range, &planner);
-            }
+            let _ = ClaimVerdict::judge(&estimate, Some(c), None, &planner);
         }
     }
 

@@ -7,8 +7,8 @@
 
 use crate::common::simulate::{self, Host, NOISES, Noise, covers, differs, holds_level, rounds, share};
 use litelab_stats::{
-    Aa, Better, ClaimVerdict, Confidence, Counted, Estimate, Events, ExpectedRange, PairedRatio, Planner, Spread,
-    Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, mad, median, proportion,
+    Aa, Better, ClaimVerdict, Confidence, Counted, Estimate, Events, PairedRatio, Planner, Spread, Tolerance,
+    UnpairedRatio, Usl, UslPoint, Verdict, mad, median, proportion,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -110,10 +110,9 @@ fn the_rounds_still_needed_settle_most_comparisons() {
 #[test]
 fn claims_are_judged_right_or_left_open() {
     let host = Host { trial: 0.05, ..Host::noisy(Noise::Heavy) };
-    let twice = ExpectedRange::at_least(2.0).unwrap();
     let judge = |truth: f64, seed| {
         let ratio = compare(&rounds(host, 10, truth, seed)).ratio;
-        ClaimVerdict::judge(&ratio, &twice, &Planner::default())
+        ClaimVerdict::judge(&ratio, Some(2.0), None, &Planner::default())
     };
     assert!(share(RUNS, |seed| judge(3.0, seed) == ClaimVerdict::Holds) > 0.9);
     assert!(share(RUNS, |seed| judge(1.3, seed) == ClaimVerdict::Contradicted) > 0.9);

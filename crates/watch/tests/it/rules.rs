@@ -19,7 +19,7 @@ fn usual() -> Map<String, Value> {
             language: Some("node".into()),
             ..ProcessFacts::default()
         },
-        database: DatabaseFacts { name: "app.db".into(), mode: "wal".into(), readers: 2, ..DatabaseFacts::default() },
+        database: DatabaseFacts { name: "app.db".into(), readers: 2, ..DatabaseFacts::default() },
     };
     serde_json::to_value(facts).unwrap().as_object().unwrap().clone()
 }
@@ -76,7 +76,6 @@ fn every_kind_has_a_rule_without_further_facts() {
             ])),
         )]);
         assert!(explained(&explain, &changed(&by, kind.name())).is_some(), "{}", kind.name());
-        assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
     }
     assert!(explained(&explain, &changed(&toml::Table::new(), "usual")).is_none());
 }

@@ -20,7 +20,7 @@ pub fn driver() -> Driver {
     // It supports only two kinds of sharing: every operation writes, so that separate readers would have no work, and
     // the library's own pool replaces that of the harness. Each worker waits for its calls in a runtime of its own, so
     // that it runs in threads.
-    let apalis = Driver::new::<Apalis>("apalis-sqlite", crate::describe::apalis_sqlite)
+    let apalis = Driver::new::<Apalis>("apalis-sqlite", || crate::describe::about("apalis-sqlite"))
         .executors(&[Executor::Threads, Executor::Processes]);
     apalis.interface(interface()).sharings(&["own-connection", "one-connection"])
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use litelab_harness::{Bound, Call, Column, Effect, Fault, Job, Open, Row, Session, refuse_options, waiting};
+use litelab_harness::{
+    AsyncSession, Bound, Call, Column, Effect, Fault, Job, Open, Row, Session, refuse_options, waiting,
+};
 use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Prepare, Statement, Transaction, Value};
 use tokio::runtime::Runtime;
 
@@ -72,11 +74,11 @@ impl Open for Apalis {
 
 impl Session for Apalis {
     fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
-        statements.iter().try_for_each(|sql| self.runtime.block_on(pool::run(self.queue.pool(), sql)))
+        self.runtime.block_on(async { pool::lend(self.queue.pool()).await?.script(statements).await })
     }
 
     fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {
-        self.runtime.block_on(pool::read_back(self.queue.pool(), names))
+        self.runtime.block_on(async { pool::lend(self.queue.pool()).await?.settings(names).await })
     }
 
     fn prepare(&mut self, transactions: &[Transaction], _: &[usize], _: Prepare) -> Result<(), Fault> {

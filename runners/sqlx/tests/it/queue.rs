@@ -1,42 +1,12 @@
 //! Contents of the library's own tables after operations, and its settings.
 
-use std::path::PathBuf;
-
 use litelab_harness::testing::*;
-use litelab_protocol::{Begin, Database, Description, Fetch, Sharing, Source, Statement, Transaction, Trial, Work};
+use litelab_protocol::{Begin, Description, Fetch, Sharing, Source, Statement, Transaction, Trial, Work};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row, SqlitePool};
 
 const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-sqlx"));
 
 const CLAIM: &str = "CALL queue.claim()";
-
-/// A directory for one database.
-struct Scratch(tempfile::TempDir);
-
-impl Scratch {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("directory"))
-    }
-
-    fn path(&self) -> PathBuf {
-        self.0.path().join("queue.db")
-    }
-
-    fn database(&self) -> Vec<Database> {
-        vec![file(&self.path())]
-    }
-
-    /// The first column of every row of a query, as text.
-    fn column(&self, sql: &str) -> Vec<String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("runtime");
-        runtime.block_on(async {
-            let pool = SqlitePool::connect(self.path().to_str().expect("UTF-8")).await.expect("open");
-            let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&pool).await.expect(sql);
-            rows.iter().map(|row| row.get(0)).collect()
-        })
-    }
-}
 
 /// A transaction of one operation, without BEGIN.
 fn operation(name: &str, statement: Statement, params: Vec<(&str, Source)>) -> Transaction {
@@ -67,7 +37,7 @@ const FAIL: u32 = 3;
 
 /// One worker that executes these steps in turn.
 fn turns(scratch: &Scratch, steps: &[u32], times: u64) -> Trial {
-    trial("apalis-sqlite", scratch.database(), operations(), vec![role("r", 1, steps, count(times))])
+    trial("apalis-sqlite", vec![scratch.database()], operations(), vec![role("r", 1, steps, count(times))])
 }
 
 fn tasks(scratch: &Scratch) -> Vec<String> {
@@ -96,6 +66,8 @@ fn the_librarys_settings_stay_unless_others_are_asked_for() {
         let mut trial = turns(&scratch, &[ENQUEUE], 4);
         (trial.connection.settings, trial.connection.read_back) = (pragmas, names.map(String::from).to_vec());
         trial.roles[0] = role("r", 2, &[ENQUEUE], count(4));
+        // The library creates a file that is not there.
+        trial.databases = vec![file(&scratch.path("new.db"))];
         let ready = RUNNER.run(&trial).ready;
         assert_eq!(ready.connections.len(), 2);
         for connection in ready.connections {
@@ -172,5 +144,5 @@ fn what_cannot_be_done_is_refused() {
     refused(&|t| t.connection.settings = pragmas(&[("synchronous", "a b")]), "PRAGMA synchronous");
     let verify = Work::Verify { value: "payload".into(), hash: "hash".into() };
     refused(&|t| t.transactions[1].statements[0].work = verify.clone(), "`hash`");
-    refused(&|t| t.databases = vec![file(&scratch.path().join("no/such"))], "SQLITE_CANTOPEN");
+    refused(&|t| t.databases = vec![file(&scratch.path("no/such.db"))], "SQLITE_CANTOPEN");
 }

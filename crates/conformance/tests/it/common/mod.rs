@@ -11,7 +11,7 @@ use litelab_engine::prepare::Prepared;
 use litelab_engine::run::Ended;
 use litelab_engine::trial::{Patience, TrialContext};
 use litelab_engine::{Run, RunOptions, Runners};
-use litelab_model::{Options, Plan, library, resolve};
+use litelab_model::{Options, Plan, Variant, library, resolve};
 use litelab_record::outcome::{Failure, Measurement, Outcome, Series};
 use litelab_record::{RunFile, StoredTrial};
 
@@ -142,9 +142,9 @@ pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) 
     resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Gives the mock's driver `scripted` the same script in every variant.
-pub fn script(plan: &mut Plan, script: &serde_json::Value) {
-    for variant in &mut plan.variants {
+/// Gives the mock's driver `scripted` this script in each of the variants.
+pub fn script<'a>(variants: impl IntoIterator<Item = &'a mut Variant>, script: &serde_json::Value) {
+    for variant in variants {
         variant.trial.connection.options.insert("script".into(), script.clone());
     }
 }
@@ -202,6 +202,14 @@ pub fn lone_trial(
 pub fn measured(outcome: Outcome) -> Measurement {
     match outcome {
         Outcome::Measured(measurement) => *measurement,
+        Outcome::Failed(failure) => panic!("it failed: {failure:?}"),
+    }
+}
+
+/// As [`measured`], of a stored trial.
+pub fn measured_in(trial: &StoredTrial) -> &Measurement {
+    match &trial.record.outcome {
+        Outcome::Measured(measurement) => measurement,
         Outcome::Failed(failure) => panic!("it failed: {failure:?}"),
     }
 }

@@ -4,6 +4,7 @@
 #[cfg(feature = "servers")]
 pub mod servers;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -32,9 +33,9 @@ pub fn failed(folder: &Path, arguments: &[&str], code: i32) -> String {
     line.unwrap_or_else(|| panic!("{arguments:?}: {text}")).to_owned()
 }
 
-/// A new folder with these files.
+/// A new folder with these files, which the account of a server may enter.
 pub fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
     for (name, text) in files {
         std::fs::write(folder.path().join(name), text).unwrap();
     }

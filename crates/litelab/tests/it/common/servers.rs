@@ -1,17 +1,11 @@
 //! Helpers for tests of runs on servers.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use litelab_record::outcome::TrialRecord;
 use litelab_record::{RunFile, RunInfo};
 use litelab_servers::instance::binaries;
 use litelab_servers::{Kind, State};
-
-/// A folder that the account of a server may enter.
-pub fn open_folder() -> tempfile::TempDir {
-    tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap()
-}
 
 /// Whether the Go runner has been built.
 pub fn built() -> bool {

@@ -41,7 +41,7 @@ impl Axis {
     /// Creates a linear axis over these values, and over 0 if `from_zero`; `None` if no value can be placed.
     pub(crate) fn linear(
         what: &str,
-        unit: Option<Unit>,
+        unit: Unit,
         from_zero: bool,
         values: impl IntoIterator<Item = f64>,
     ) -> Option<Self> {
@@ -53,7 +53,7 @@ impl Axis {
     }
 
     /// Creates an axis like [`Axis::linear`] from 0, extended to the next tick.
-    pub(crate) fn rounded(what: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn rounded(what: &str, unit: Unit, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut axis = Self::linear(what, unit, true, values)?;
         if let Labels::Of(unit) = axis.labels {
             let (low, high) = (axis.low / unit.divisor, axis.high / unit.divisor);
@@ -68,7 +68,7 @@ impl Axis {
 
     /// Creates an axis of seconds from 0, which uses no other unit.
     pub(crate) fn seconds(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let axis = Self::linear(what, None, true, values)?;
+        let axis = Self::linear(what, Unit::Nanos, true, values)?;
         Some(Self { labels: Labels::Of(unit::SECONDS), ..axis })
     }
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_axis_names_its_unit() {
-        let axis = Axis::rounded("throughput", Some(Unit::PerSecond), [11_200.0]).unwrap();
+        let axis = Axis::rounded("throughput", Unit::PerSecond, [11_200.0]).unwrap();
         let ticks = axis.ticks_up(&axis.scale(200.0, 0.0));
         assert_eq!(labels(&ticks), ["0", "2", "4", "6", "8", "10", "12"]);
         assert_eq!(axis.title(&ticks), "throughput (thousand per second)");
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn what_cannot_be_placed_makes_no_axis() {
         assert_eq!(Axis::times("t", [0.0, -1.0, f64::NAN, f64::INFINITY]), None);
-        assert_eq!(Axis::linear("t", None, true, [f64::NAN]), None);
+        assert_eq!(Axis::linear("t", Unit::Count, true, [f64::NAN]), None);
     }
 
     proptest! {
@@ -218,7 +218,7 @@ mod tests {
             let axis = if times {
                 Axis::times("t", values.iter().map(|v| v.abs() + 1e-3))
             } else {
-                Axis::linear("v", Some(Unit::Bytes), false, values)
+                Axis::linear("v", Unit::Bytes, false, values)
             };
             let axis = axis.unwrap();
             let across = axis.ticks_across(&axis.scale(5.0, 5.0 + room));

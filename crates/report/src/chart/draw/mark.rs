@@ -1,10 +1,10 @@
 //! Marks that distinguish series: colour, shape and dash.
 
+use litelab_stats::Estimate;
 use maud::Markup;
 
 use super::scale::Scale;
 use super::svg::Path;
-use crate::chart::Reading;
 
 /// Number of colours and shapes. Series beyond it reuse them with another dash.
 pub(crate) const SERIES: usize = 8;
@@ -67,11 +67,10 @@ pub(in crate::chart) fn markers(series: usize, places: impl IntoIterator<Item = 
     shapes(series, places).markup(&marker(series))
 }
 
-/// Positions of an interval's ends on an axis, each with whether it is closed there. An open end, or one outside the
-/// axis, is placed at the end of the axis and is not closed. `None` without an interval, or if its ends are out of
-/// order.
-pub(in crate::chart) fn ends(reading: &Reading, axis: &Scale) -> Option<[(f64, bool); 2]> {
-    let (low, high) = reading.range.filter(|(low, high)| low <= high)?;
+/// Positions of an interval's ends on an axis, each with whether it is closed there. An end outside the axis is placed
+/// at the end of the axis and is not closed. `None` without an interval.
+pub(in crate::chart) fn ends(estimate: &Estimate, axis: &Scale) -> Option<[(f64, bool); 2]> {
+    let (low, high) = (estimate.low()?, estimate.high()?);
     let closed = |end: f64| axis.at(end).filter(|_| axis.has(end)).map(|place| (place, true));
     let beyond = |other: bool| if other { (axis.to, false) } else { (axis.from, false) };
     Some([
@@ -81,8 +80,8 @@ pub(in crate::chart) fn ends(reading: &Reading, axis: &Scale) -> Option<[(f64, b
 }
 
 /// Adds a vertical whisker to a path.
-pub(in crate::chart) fn whisker(path: &mut Path, x: f64, reading: &Reading, axis: &Scale) {
-    let Some([(low, low_closed), (high, high_closed)]) = ends(reading, axis) else { return };
+pub(in crate::chart) fn whisker(path: &mut Path, x: f64, estimate: &Estimate, axis: &Scale) {
+    let Some([(low, low_closed), (high, high_closed)]) = ends(estimate, axis) else { return };
     path.start(x, low).down(high);
     if low_closed {
         path.start(x - CAP, low).across(x + CAP);
@@ -98,6 +97,8 @@ pub(in crate::chart) fn whisker(path: &mut Path, x: f64, reading: &Reading, axis
 
 #[cfg(test)]
 mod tests {
+    use litelab_stats::{Bounds, Interval};
+
     use super::super::scale::Kind;
     use super::*;
 
@@ -110,15 +111,15 @@ mod tests {
     }
 
     #[test]
-    fn an_open_end_lies_at_the_border() {
+    fn an_end_outside_the_axis_lies_at_the_border() {
         let axis = Scale { kind: Kind::Logarithmic, low: 0.1, high: 10.0, from: 0.0, to: 100.0 };
-        let at = |low, high| ends(&Reading::within(1.0, low, high), &axis);
+        let of = |bounds| ends(&Estimate { value: 1.0, n: 6, bounds }, &axis);
+        let at = |low, high| of(Bounds::Interval(Interval::new(low, high, 0.95).unwrap()));
         assert_eq!(at(1.0, 10.0), Some([(50.0, true), (100.0, true)]));
-        assert_eq!(at(0.0, f64::INFINITY), Some([(0.0, false), (100.0, false)]));
+        assert_eq!(at(0.0, f64::MAX), Some([(0.0, false), (100.0, false)]));
         assert_eq!(at(0.01, 1.0), Some([(0.0, false), (50.0, true)]));
         assert_eq!(at(20.0, 30.0), Some([(100.0, false), (100.0, false)]));
         assert_eq!(at(0.01, 0.02), Some([(0.0, false), (0.0, false)]));
-        assert_eq!(at(f64::NAN, 1.0), None);
-        assert_eq!(at(2.0, 1.0), None);
+        assert_eq!(of(Bounds::NeedsAtLeast(6)), None);
     }
 }

@@ -33,28 +33,26 @@ const BYTES: [Scaled; 5] = [
 const SHARES: [Scaled; 1] = [scaled(0.01, "%")];
 const COUNTS: [Scaled; 3] = [scaled(1.0, "number"), scaled(1e3, "thousands"), scaled(1e6, "millions")];
 const PER_TRANSACTION: [Scaled; 1] = [scaled(1.0, "per transaction")];
-const RATIOS: [Scaled; 1] = [scaled(1.0, "×")];
 
 /// Unit of a time axis that is always in seconds.
 pub(in crate::chart) const SECONDS: Scaled = scaled(1.0, "s");
 
 /// The largest unit of which the greatest value on the axis, by magnitude, has at least one.
-pub(in crate::chart) fn choose(unit: Option<Unit>, greatest: f64) -> Scaled {
+pub(in crate::chart) fn choose(unit: Unit, greatest: f64) -> Scaled {
     let all: &[Scaled] = match unit {
-        Some(Unit::Nanos) => &TIMES,
-        Some(Unit::PerSecond) => &RATES,
-        Some(Unit::Bytes) => &BYTES,
-        Some(Unit::Share) => &SHARES,
-        Some(Unit::Count) => &COUNTS,
-        Some(Unit::PerTransaction) => &PER_TRANSACTION,
-        None => &RATIOS,
+        Unit::Nanos => &TIMES,
+        Unit::PerSecond => &RATES,
+        Unit::Bytes => &BYTES,
+        Unit::Share => &SHARES,
+        Unit::Count => &COUNTS,
+        Unit::PerTransaction => &PER_TRANSACTION,
     };
     all.iter().rev().find(|scaled| greatest.abs() >= scaled.divisor).copied().unwrap_or(all[0])
 }
 
 /// Unit of a tick of a logarithmic time axis.
 pub(in crate::chart) fn of_time(nanos: f64) -> Scaled {
-    choose(Some(Unit::Nanos), nanos * (1.0 + 1e-9))
+    choose(Unit::Nanos, nanos * (1.0 + 1e-9))
 }
 
 /// Formats a time as `200 µs`.
@@ -69,11 +67,10 @@ mod tests {
 
     #[test]
     fn the_greatest_value_chooses_the_unit() {
-        assert_eq!(choose(Some(Unit::PerSecond), 12e3).name, "thousand per second");
-        assert_eq!(choose(Some(Unit::Bytes), 4096.0).name, "KiB");
-        assert_eq!(choose(Some(Unit::Share), 0.001), scaled(0.01, "%"));
-        assert_eq!(choose(Some(Unit::Nanos), 0.0).name, "ns");
-        assert_eq!(choose(None, 3.0).name, "×");
+        assert_eq!(choose(Unit::PerSecond, 12e3).name, "thousand per second");
+        assert_eq!(choose(Unit::Bytes, 4096.0).name, "KiB");
+        assert_eq!(choose(Unit::Share, 0.001), scaled(0.01, "%"));
+        assert_eq!(choose(Unit::Nanos, 0.0).name, "ns");
         assert_eq!([0.5, 200.0, 5e4, 1e6, 1e12].map(time), ["0.5 ns", "200 ns", "50 µs", "1 ms", "1000 s"]);
     }
 }

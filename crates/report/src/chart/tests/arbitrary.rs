@@ -2,11 +2,12 @@
 
 use litelab_model::metric::Unit;
 use litelab_record::stacks::Stacks;
+use litelab_stats::{Bounds, Estimate, Interval};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::sound::check;
-use crate::chart::{Axis, Chart, Entry, Flame, Kind, Lane, Mark, Reading, Sample, Xy};
+use crate::chart::{Axis, Chart, Entry, Flame, Kind, Lane, Mark, Sample, Xy};
 
 /// Any `f64`, with typical values more frequent.
 fn number() -> impl Strategy<Value = f64> {
@@ -28,33 +29,25 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn reading() -> impl Strategy<Value = Reading> {
-    (number(), proptest::option::of((number(), number()))).prop_map(|(value, range)| Reading { value, range })
+/// An estimate with an interval, or without one if one of the ends is not finite.
+fn estimate() -> impl Strategy<Value = Estimate> {
+    (number(), number(), number()).prop_map(|(value, one, other)| {
+        let interval = Interval::new(one.min(other), one.max(other), 0.95);
+        Estimate { value, n: 6, bounds: interval.map_or(Bounds::NeedsAtLeast(6), Bounds::Interval) }
+    })
 }
 
-fn unit() -> impl Strategy<Value = Option<Unit>> {
-    prop::sample::select(vec![
-        None,
-        Some(Unit::PerSecond),
-        Some(Unit::Nanos),
-        Some(Unit::Bytes),
-        Some(Unit::Share),
-        Some(Unit::Count),
-    ])
-}
-
-/// Title, summary and two further texts.
-fn texts() -> impl Strategy<Value = [String; 4]> {
-    [text(), text(), text(), text()]
+fn unit() -> impl Strategy<Value = Unit> {
+    prop::sample::select(vec![Unit::PerSecond, Unit::Nanos, Unit::Bytes, Unit::Share, Unit::Count])
 }
 
 prop_compose! {
     fn flame()(
-        [title, summary, _, _] in texts(),
+        title in text(),
         lines in vec((vec(text(), 1..9), prop_oneof![4 => 0..1000_u64, 1 => any::<u64>()]), 0..30),
     ) -> Flame {
         let line = |(stack, count): &(Vec<String>, u64)| format!("{} {count}\n", stack.join(";"));
-        Flame { title, summary, stacks: Stacks::parse(&lines.iter().map(line).collect::<String>(), 199) }
+        Flame { title, stacks: Stacks::parse(&lines.iter().map(line).collect::<String>(), 199) }
     }
 }
 
@@ -90,7 +83,7 @@ fn mark() -> impl Strategy<Value = Mark> {
     prop_oneof![
         points().prop_map(|points| Mark::Line("line".into(), points)),
         (0..12_usize, points()).prop_map(|(shape, points)| Mark::Points("mark".into(), shape, points)),
-        vec((number(), reading()), 0..9).prop_map(|readings| Mark::Whiskers("whisker".into(), readings)),
+        vec((number(), estimate()), 0..9).prop_map(|estimates| Mark::Whiskers("whisker".into(), estimates)),
         number().prop_map(|y| Mark::Across("limit", y)),
         number().prop_map(|x| Mark::Down("kept", x)),
     ]
@@ -107,9 +100,9 @@ fn lane() -> impl Strategy<Value = Lane> {
 
 prop_compose! {
     fn xy()(
-        [title, summary, drawn, _] in texts(), words in vec(text(), 0..12), legend in vec(entry(), 0..6), x in axis(),
-        y in axis(), height in 60.0..230.0_f64, marks in vec(mark(), 0..9), lanes in vec(lane(), 0..3),
-        caption in vec(text(), 0..3),
+        [title, summary, drawn] in [text(), text(), text()], words in vec(text(), 0..12),
+        legend in vec(entry(), 0..6), x in axis(), y in axis(), height in 60.0..230.0_f64,
+        marks in vec(mark(), 0..9), lanes in vec(lane(), 0..3), caption in vec(text(), 0..3),
     ) -> Xy {
         Xy { title, summary, drawn, words, legend, x, y, height, marks, lanes, caption }
     }

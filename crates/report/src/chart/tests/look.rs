@@ -18,13 +18,13 @@ pub(crate) fn texts(svg: &str) -> Vec<String> {
     texts.map(|node| node.text().unwrap_or_default().to_owned()).collect()
 }
 
-/// Data of the paths with a class; `rect` for a rectangle.
+/// Data of the paths with a class.
 pub(crate) fn marks(svg: &str, class: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap();
     let has =
         |node: &Node<'_, '_>| node.attribute("class").is_some_and(|classes| classes.split(' ').any(|c| c == class));
     let found = document.descendants().filter(has);
-    found.map(|node| node.attribute("d").unwrap_or(node.tag_name().name()).to_owned()).collect()
+    found.filter_map(|node| node.attribute("d").map(str::to_owned)).collect()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Figure, Source, left_out};
 use crate::analysis::VariantAnalysis;
-use crate::chart::{Axis, Entry, Kind, Lane, Mark, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Lane, Mark, Sample, Xy, mark};
 use crate::html::rounded;
 use crate::html::timing::{Course, MOST_VARIANTS};
 use crate::number;
@@ -95,9 +95,7 @@ pub(in crate::html) fn chart(quantity: &str, unit: Unit, lines: &[Line], events:
     let happened = events.iter().enumerate();
     let happened = happened.map(|(i, (name, _))| Entry::new(Sample::Shape(event(i), "mark event".into()), name));
     let sentence = |(name, points): &Line| match Kind::Linear.range(points.iter().map(|(_, value)| *value)) {
-        Some((low, high)) => {
-            format!("{name}: from {} to {}", say::value(low, Some(unit)), say::value(high, Some(unit)))
-        }
+        Some((low, high)) => format!("{name}: from {} to {}", number::value(low, unit), number::value(high, unit)),
         None => format!("{name}: nothing that could be drawn"),
     };
     let times = |(name, at): &Events| format!("{name}: {}", number::counted(at.len() as u64, "time"));
@@ -108,7 +106,7 @@ pub(in crate::html) fn chart(quantity: &str, unit: Unit, lines: &[Line], events:
         words: lines.iter().map(sentence).chain(events.iter().map(times)).collect(),
         legend: named.chain(happened).collect(),
         x: Axis::seconds("time since the beginning", seconds),
-        y: Axis::rounded(quantity, Some(unit), points().map(|(_, value)| *value)),
+        y: Axis::rounded(quantity, unit, points().map(|(_, value)| *value)),
         height: 150.0,
         marks: lines.iter().enumerate().map(line).collect(),
         lanes: events.iter().enumerate().map(lane).collect(),

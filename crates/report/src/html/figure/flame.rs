@@ -21,7 +21,6 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
             );
             let chart = Flame {
                 title: format!("{}: CPU time by call stack, {}", source.scenario.name, variant.words),
-                summary: String::new(),
                 stacks: stacks.clone(),
             };
             Figure { chart: Box::new(chart), note, course: None }

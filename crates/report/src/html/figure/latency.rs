@@ -3,7 +3,7 @@
 use litelab_model::metric::{Timing, Unit};
 
 use super::{Figure, Source, left_out};
-use crate::chart::{Axis, Entry, Kind, Mark, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Mark, Sample, Xy, mark};
 use crate::html::evidence::{Latency, latencies};
 use crate::number;
 
@@ -73,7 +73,6 @@ fn chart(title: String, what: &str, of: &str, curves: &[Curve]) -> Xy {
     });
     Xy {
         title,
-        summary: String::new(),
         drawn: format!("{what} by percentile of {of}, both axes logarithmic."),
         words: curves.iter().map(sentence).collect(),
         legend: curves.iter().enumerate().map(|(i, (_, name, _))| Entry::new(Sample::Series(i), name)).collect(),
@@ -99,7 +98,7 @@ fn percentile(nines: i32) -> String {
 fn sentence((_, name, points): &Curve) -> String {
     let asked = [(0.5, "P50"), (0.95, "P95"), (0.99, "P99"), (0.999, "P99.9"), (1.0, "max")];
     let at = |q: f64| points.iter().find(|(have, _)| (have - q).abs() < 1e-9).map(|(_, nanos)| *nanos);
-    let known = asked.iter().filter_map(|(q, name)| Some(format!("{name} {}", say::value(at(*q)?, Some(Unit::Nanos)))));
+    let known = asked.iter().filter_map(|(q, name)| Some(format!("{name} {}", number::value(at(*q)?, Unit::Nanos))));
     format!("{name}: {}", known.collect::<Vec<_>>().join(", "))
 }
 

@@ -6,7 +6,7 @@ use litelab_stats::{Estimate, Usl};
 
 use super::{Figure, Source};
 use crate::analysis::{VariantAnalysis, words};
-use crate::chart::{Axis, Entry, Kind, Mark, Reading, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Kind, Mark, Sample, Xy, mark};
 use crate::document::answer::level_words;
 use crate::html::bars::title;
 use crate::number;
@@ -34,7 +34,7 @@ struct Group<'a> {
 /// A curve: its name, its points with the classes of their variants, and the fitted law.
 struct Curve {
     name: String,
-    points: Vec<(f64, String, Reading)>,
+    points: Vec<(f64, String, Estimate)>,
     law: Option<Result<Usl, String>>,
 }
 
@@ -105,16 +105,15 @@ fn level(variant: &VariantAnalysis, dimension: &str) -> Option<f64> {
 
 fn figure(source: Source<'_>, dimension: &str, metric: &Metric, groups: &[Group]) -> Option<Figure> {
     let law_of = source.scenario.scalability.first().map(|law| &law.metric);
-    let point = |(level, variant): &(f64, &VariantAnalysis)| {
-        Some((*level, source.class(variant), Reading::from(variant.estimate(metric)?)))
-    };
+    let point =
+        |(level, variant): &(f64, &VariantAnalysis)| Some((*level, source.class(variant), *variant.estimate(metric)?));
     let curve = |group: &Group| Curve {
         name: group.name.clone(),
         points: group.variants.iter().filter_map(point).collect(),
         law: group.law.filter(|_| law_of == Some(metric)).cloned(),
     };
     let curves: Vec<Curve> = groups.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect();
-    let on_axis: Vec<Reading> = source.on_axis().filter_map(|v| v.estimate(metric)).map(Reading::from).collect();
+    let on_axis: Vec<Estimate> = source.on_axis().filter_map(|v| v.estimate(metric)).copied().collect();
     let is_longest = *metric == source.scenario.longest();
     let what = if is_longest { "longest wait of a trial".to_owned() } else { title(metric) };
     let dimension = words::dimension(dimension);
@@ -130,7 +129,7 @@ fn figure(source: Source<'_>, dimension: &str, metric: &Metric, groups: &[Group]
     Some(Figure { chart: Box::new(chart), note, course: None })
 }
 
-fn chart(dimension: &str, what: &str, unit: Unit, curves: &[Curve], on_axis: &[Reading]) -> Xy {
+fn chart(dimension: &str, what: &str, unit: Unit, curves: &[Curve], on_axis: &[Estimate]) -> Xy {
     let mut levels: Vec<f64> = curves.iter().flat_map(|curve| &curve.points).map(|(level, ..)| *level).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
@@ -142,7 +141,7 @@ fn chart(dimension: &str, what: &str, unit: Unit, curves: &[Curve], on_axis: &[R
     let x = Axis::given(&format!("{dimension} (number, log scale)"), Kind::Logarithmic, range, ticks);
     let y = match unit {
         Unit::Nanos => Axis::times(what, ends(on_axis)),
-        _ => Axis::rounded(what, Some(unit), ends(on_axis)),
+        _ => Axis::rounded(what, unit, ends(on_axis)),
     };
     let top = y.as_ref().map_or(0.0, |axis| axis.range().1);
     let laws = curves.iter().enumerate().filter_map(|(i, of)| Some((i, of.law.as_ref()?.as_ref().ok()?)));
@@ -170,10 +169,11 @@ fn dodge(i: usize, of: usize, (low, high): (f64, f64)) -> f64 {
 }
 
 /// Values that the axis must contain.
-fn ends(readings: &[Reading]) -> impl Iterator<Item = f64> {
-    readings.iter().flat_map(|reading| {
-        let (low, high) = reading.range.unwrap_or((reading.value, reading.value));
-        [low.max(reading.value / FAR), reading.value, high.min(reading.value.abs() * FAR)]
+fn ends(estimates: &[Estimate]) -> impl Iterator<Item = f64> {
+    estimates.iter().flat_map(|estimate| {
+        let value = estimate.value;
+        let (low, high) = (estimate.low().unwrap_or(value), estimate.high().unwrap_or(value));
+        [low.max(value / FAR), value, high.min(value.abs() * FAR)]
     })
 }
 
@@ -215,11 +215,11 @@ impl Curve {
     /// A whisker and a marker for each variant, joined by a line if there is no fitted law.
     fn marks(&self, i: usize, beside: f64) -> Vec<Mark> {
         let fitted = matches!(self.law, Some(Ok(_)));
-        let joined = self.points.iter().map(|(level, _, reading)| (level * beside, reading.value)).collect();
+        let joined = self.points.iter().map(|(level, _, estimate)| (level * beside, estimate.value)).collect();
         let mut marks = if fitted { Vec::new() } else { vec![Mark::Line(mark::line(i), joined)] };
-        for (level, class, reading) in &self.points {
-            let (x, y) = (level * beside, reading.value);
-            marks.push(Mark::Whiskers(format!("whisker {} {class}", mark::colour(i)), vec![(x, *reading)]));
+        for (level, class, estimate) in &self.points {
+            let (x, y) = (level * beside, estimate.value);
+            marks.push(Mark::Whiskers(format!("whisker {} {class}", mark::colour(i)), vec![(x, *estimate)]));
             marks.push(Mark::Points(format!("{} {class}", mark::marker(i)), i, vec![(x, y)]));
         }
         marks
@@ -227,14 +227,14 @@ impl Curve {
 
     fn sentence(&self, unit: Unit) -> String {
         let point =
-            |(level, _, reading): &(f64, String, Reading)| format!("{level} → {}", say::reading(reading, Some(unit)));
+            |(level, _, estimate): &(f64, String, Estimate)| format!("{level} → {}", number::estimate(estimate, unit));
         self.named(&self.points.iter().map(point).collect::<Vec<_>>().join(", "))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use litelab_stats::{Confidence, UslPoint};
+    use litelab_stats::{Bounds, Confidence, UslPoint};
 
     use super::*;
     use crate::chart::tests::look::{draw, marks, texts};
@@ -246,11 +246,12 @@ mod tests {
         let points: Vec<UslPoint> =
             levels.iter().map(|n| UslPoint { concurrency: *n, throughput: throughput(f64::from(*n)) }).collect();
         let law = Usl::fit(&points, Confidence::P95, 1).map_err(|error| error.to_string());
-        let point = |n: u32| (f64::from(n), format!("v v{n}"), Reading::from(throughput(f64::from(n))));
+        let median = |value: f64| Estimate { value, n: 1, bounds: Bounds::NeedsAtLeast(6) };
+        let point = |n: u32| (f64::from(n), format!("v v{n}"), median(throughput(f64::from(n))));
         let drawn = |law| {
             let curve = Curve { name: "a".into(), points: levels.map(point).to_vec(), law: Some(law) };
-            let readings: Vec<Reading> = curve.points.iter().map(|(.., reading)| *reading).collect();
-            draw(&chart("workers", "throughput", Unit::PerSecond, &[curve], &readings))
+            let estimates: Vec<Estimate> = curve.points.iter().map(|(.., estimate)| *estimate).collect();
+            draw(&chart("workers", "throughput", Unit::PerSecond, &[curve], &estimates))
         };
         let svg = drawn(law);
         assert_eq!(marks(&svg, "fit").len(), 2, "the curve, and the legend");

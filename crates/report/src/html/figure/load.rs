@@ -6,7 +6,7 @@ use litelab_record::outcome::{Probe, ResponseTimes};
 
 use super::{Figure, Source};
 use crate::analysis::VariantAnalysis;
-use crate::chart::{Axis, Entry, Lane, Mark, Sample, Xy, mark, say};
+use crate::chart::{Axis, Entry, Lane, Mark, Sample, Xy, mark};
 use crate::number;
 
 /// Largest number of variants of a scenario with a chart.
@@ -73,12 +73,12 @@ fn chart(probes: &[Probe], limit: Option<(f64, String)>, sustainable: Option<f64
     let named = QUANTILES.iter().enumerate().filter(|_| known);
     let mut legend: Vec<Entry> = named.map(|(i, (name, _))| Entry::new(Sample::Series(i), *name)).collect();
     if let Some((nanos, label)) = &limit {
-        let bound = say::value(*nanos, Some(Unit::Nanos));
+        let bound = number::value(*nanos, Unit::Nanos);
         drawn.push_str(&format!(" {label} {bound}."));
         legend.push(Entry::new(Sample::Rule("limit"), format!("{label}: {bound}")));
     }
     if let Some(rate) = sustainable {
-        let rate = say::value(rate, Some(Unit::PerSecond));
+        let rate = number::value(rate, Unit::PerSecond);
         drawn.push_str(&format!(" Highest rate kept: {rate}."));
         legend.push(Entry::new(Sample::Rule("kept"), format!("highest rate kept: {rate}")));
     }
@@ -93,7 +93,7 @@ fn chart(probes: &[Probe], limit: Option<(f64, String)>, sustainable: Option<f64
         drawn,
         words: probes.iter().map(|probe| sentence(probe)).collect(),
         legend,
-        x: Axis::linear("offered load", Some(Unit::PerSecond), true, rates),
+        x: Axis::linear("offered load", Unit::PerSecond, true, rates),
         y: Axis::times("response time from the scheduled start", times),
         height: 220.0,
         marks,
@@ -103,10 +103,9 @@ fn chart(probes: &[Probe], limit: Option<(f64, String)>, sustainable: Option<f64
 }
 
 fn sentence(probe: &Probe) -> String {
-    let rate = say::value(probe.rate, Some(Unit::PerSecond));
-    let time = |(name, of): &Quantile| {
-        Some(format!(", {name} {}", say::value(of(probe.response.as_ref()?), Some(Unit::Nanos))))
-    };
+    let rate = number::value(probe.rate, Unit::PerSecond);
+    let time =
+        |(name, of): &Quantile| Some(format!(", {name} {}", number::value(of(probe.response.as_ref()?), Unit::Nanos)));
     let times: String = QUANTILES.iter().filter_map(time).collect();
     match (probe.held(), probe.reason.as_str()) {
         (true, _) => format!("{rate}{times}"),

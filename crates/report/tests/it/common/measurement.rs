@@ -123,14 +123,11 @@ impl Numbers {
             summary,
             cpu_ns: self.cpu_ns.saturating_mul(self.committed),
             database_bytes: 8 << 20,
-            wal_after_bytes: 0,
             content: self.content.iter().map(|(t, h)| ((*t).to_owned(), (*h).to_owned())).collect(),
             flags: self.flags.clone(),
             search: self.searched.then(search),
             on_server: self.on_server,
-            stall_ns: None,
-            gauges: BTreeMap::new(),
-            timed_ns: BTreeMap::new(),
+            ..Measurement::default()
         }
     }
 }

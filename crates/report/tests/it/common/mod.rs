@@ -14,7 +14,7 @@ use litelab_record::environment::LoadWindow;
 use litelab_record::outcome::{Failure, FailureKind, Outcome, Series, TrialRecord};
 use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::export::json;
-use litelab_report::{Analysis, analyse};
+use litelab_report::{Analysis, Side, analyse};
 use serde_json::Value;
 
 pub use measurement::Numbers;
@@ -88,6 +88,19 @@ fn trial_record(plan: &Plan, round: u32, variant: usize, gives: Gives) -> TrialR
         seconds: 1.5,
         outcome,
     }
+}
+
+/// A run as [`record`] makes it, with its analysis.
+pub fn analysed(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (RunInfo, Analysis) {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, info) = record(&directory.path().join("run.db"), plan, |_| (), trial);
+    let analysis = analyse(&file, &info).unwrap();
+    (info, analysis)
+}
+
+/// A run as one side of a comparison.
+pub fn side((info, analysis): &(RunInfo, Analysis)) -> Side<'_> {
+    Side { analysis, info }
 }
 
 /// The run of most tests; see [`plan::study`].

@@ -7,7 +7,9 @@ use litelab_model::claim::Origin;
 use litelab_model::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan, ScenarioPlan, Variant};
 use litelab_model::study::Location;
 use litelab_model::{Metric, Scalar};
-use litelab_protocol::{Connection, Executor, Load, Order, Prepare, Retry, Role, Sharing, Step, Trial, Until};
+use litelab_protocol::{
+    Begin, Connection, Executor, Load, Order, Prepare, Retry, Role, Sharing, Step, Transaction, Trial, Until,
+};
 use litelab_record::outcome::{FailureKind, Flag};
 
 use super::{Gives, Numbers};
@@ -75,6 +77,19 @@ pub fn variant(scenario: usize, dimensions: &[(&str, Scalar)]) -> Variant {
     }
 }
 
+/// A transaction that writes, without statements.
+pub fn transaction(name: &str) -> Transaction {
+    Transaction {
+        name: name.into(),
+        begin: Begin::Immediate,
+        writes: true,
+        hold_us: 0,
+        timed_rows: false,
+        params: vec![],
+        statements: vec![],
+    }
+}
+
 pub fn text(value: &str) -> Scalar {
     Scalar::Text(value.into())
 }
@@ -87,10 +102,7 @@ pub fn scenario(name: &str, rounds: u32, dimensions: &[&str], baseline: usize, m
         dimensions: dimensions.iter().map(|d| (*d).to_owned()).collect(),
         baseline,
         metrics: metrics.iter().map(|m| metric(m)).collect(),
-        alerts: vec![],
-        usl: None,
-        effects: false,
-        timeline: 0,
+        ..ScenarioPlan::default()
     }
 }
 
@@ -99,16 +111,34 @@ pub fn empty() -> Plan {
         study: "made-up".into(),
         title: "What does durability cost?".into(),
         source: "https://example.org/claims".into(),
-        quick: false,
         seed: 42,
         tolerance: 0.05,
-        scenarios: vec![],
-        variants: vec![],
-        claims: vec![],
-        left_out: vec![],
-        findings: vec![],
-        crossovers: vec![],
-        drivers: vec![],
+        ..Plan::default()
+    }
+}
+
+/// A claim of the study's own about a variant, or about its ratio to another.
+pub fn claim(
+    variant: usize,
+    against: Option<usize>,
+    of: &str,
+    at_least: Option<f64>,
+    at_most: Option<f64>,
+) -> ClaimPlan {
+    ClaimPlan {
+        name: "c".into(),
+        origin: Origin::Own,
+        text: "A claim.".into(),
+        quote: String::new(),
+        place: String::new(),
+        note: String::new(),
+        metric: metric(of),
+        against_metric: None,
+        beside: None,
+        variant,
+        against,
+        at_least,
+        at_most,
     }
 }
 
@@ -138,11 +168,11 @@ pub fn study() -> Plan {
             Variant { location: Location::MemoryShared, ..variant(2, &[]) },
         ],
         claims: vec![
-            claim("cheap", "NORMAL is at least twice as fast as FULL.", "throughput", (0, Some(1)), (Some(2.0), None)),
-            claim("free", "FULL costs nothing.", "p50", (1, Some(0)), (None, Some(1.1))),
-            claim("small", "A WAL stays below 1 MiB.", "wal_peak", (0, None), (None, Some(1_048_576.0))),
-            claim("even", "DELETE is as fast as WAL.", "throughput", (2, Some(0)), (Some(0.9), Some(1.1))),
-            claim("batches", "Batches make it slower.", "p99", (5, Some(4)), (Some(1.0), None)),
+            named("cheap", "NORMAL is at least twice as fast as FULL.", "throughput", (0, Some(1)), (Some(2.0), None)),
+            named("free", "FULL costs nothing.", "p50", (1, Some(0)), (None, Some(1.1))),
+            named("small", "A WAL stays below 1 MiB.", "wal_peak", (0, None), (None, Some(1_048_576.0))),
+            named("even", "DELETE is as fast as WAL.", "throughput", (2, Some(0)), (Some(0.9), Some(1.1))),
+            named("batches", "Batches make it slower.", "p99", (5, Some(4)), (Some(1.0), None)),
         ],
         findings: vec![FindingPlan {
             name: "profiles".into(),
@@ -165,12 +195,12 @@ pub fn study() -> Plan {
     }
 }
 
-fn claim(
+fn named(
     name: &str,
     sentence: &str,
     of: &str,
-    variants: (usize, Option<usize>),
-    bounds: (Option<f64>, Option<f64>),
+    (variant, against): (usize, Option<usize>),
+    (at_least, at_most): (Option<f64>, Option<f64>),
 ) -> ClaimPlan {
     // One claim is this study's own, one is a source's advice, the others are a source's results.
     let origin = match name {
@@ -186,13 +216,7 @@ fn claim(
         quote: quoted("somebody's own figure"),
         place: quoted("Results"),
         note: if name == "small" { "Checkpoints may starve.".into() } else { String::new() },
-        metric: metric(of),
-        against_metric: None,
-        beside: None,
-        variant: variants.0,
-        against: variants.1,
-        at_least: bounds.0,
-        at_most: bounds.1,
+        ..claim(variant, against, of, at_least, at_most)
     }
 }
 
