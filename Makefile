@@ -87,7 +87,7 @@ stage-action: stage-core
 stage-watch: stage-core
 	@scripts/stage watch scripts/test-watch
 
-stage-page: stage-core stage-packages
+stage-page: stage-tests stage-core stage-packages
 	@scripts/stage page scripts/test-page
 
 stage-install: stage-core
