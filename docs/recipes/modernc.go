@@ -32,7 +32,7 @@ func open(path string) (writer, reader *sql.DB, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// More readers than processors wait for each other; the pool closes connections beyond two when they are idle.
+	// More readers than processors delay the other goroutines; the pool closes connections beyond two when they are idle.
 	reader.SetMaxOpenConns(runtime.GOMAXPROCS(0))
 	reader.SetMaxIdleConns(runtime.GOMAXPROCS(0))
 	return writer, reader, nil
