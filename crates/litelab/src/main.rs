@@ -48,8 +48,8 @@ Exit codes:
   0  done
   1  something failed while it ran (a trial, a runner, a check)
   2  usage or bad input: one line says what is wrong and the remedy
-  3  a threshold was missed (compare --fail: a regression that a re-run confirmed; verify), or a verdict turned into its
-     opposite (repeat)
+  3  a threshold was missed (compare --fail: a regression that a re-run confirmed; doctor: a finding from --fail-on on;
+     verify), or a verdict turned into its opposite (repeat)
   4  inconclusive, under --strict
   130  interrupted; what the run file holds is valid";
 

@@ -102,9 +102,9 @@ pub struct TrialResult {
     /// One entry for each worker.
     pub workers: Vec<WorkerResult>,
     /// Latencies of the whole trial by name, in nanoseconds. `probe`: lateness of a periodic timer (event loop,
-    /// scheduler); `pool_wait`: wait of a trivial job in the runtime's blocking pool; both with a probe only. Any other
-    /// name, in words with hyphens, is the driver's own, such as a part of its library's work; its values sum over all
-    /// tasks and threads, warm-up included.
+    /// scheduler); `pool_wait`: wait of a trivial job in the runtime's blocking pool; `scheduler`: wait of goroutines for
+    /// a processor; all with a probe only. Any other name, in words with hyphens, is the driver's own, such as a part of
+    /// its library's work; its values sum over all tasks and threads, warm-up included.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timers: BTreeMap<String, Histogram>,
     /// Numbers of the whole trial by name, with the unit as the name's suffix: `_ns`, `_bytes`, `_share`, otherwise a
@@ -333,8 +333,8 @@ pub struct Inspect {
 pub struct Inspection {
     /// One entry for each connection.
     pub connections: Vec<ConnectionSettings>,
-    /// Result of the trial of an upgrade. Absent without [`Inspect::dsn`], with fewer than two connections, and for a
-    /// database that is read-only, in memory or behind a shared cache.
+    /// Result of the trial of an upgrade. Absent without [`Inspect::dsn`], with fewer than two connections, for a
+    /// database that is read-only or in memory, and where a driver does not try it behind a shared cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
     /// Settings of the connection that a pool opened in place of one that was closed. Absent without [`Inspect::dsn`],
@@ -351,7 +351,8 @@ pub struct Inspection {
 pub enum Upgrade {
     /// The other connection cannot begin to write meanwhile: the transaction took the write lock when it began.
     Immediate,
-    /// The later write fails at once with `SQLITE_BUSY` or `SQLITE_BUSY_SNAPSHOT`, whatever the busy timeout.
+    /// The later write fails at once with `SQLITE_BUSY` or `SQLITE_BUSY_SNAPSHOT`, behind a shared cache with
+    /// `SQLITE_LOCKED`, whatever the busy timeout.
     Fails,
     /// The later write succeeds: the read was not part of the transaction.
     Succeeds,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::parser::ValueSource;
 use clap::{Args as _, FromArgMatches as _};
 use litelab_doctor::facts::App;
 use litelab_doctor::look::{self, LookError, Options};
@@ -139,7 +140,10 @@ fn examine(args: &Args, rules: &[Rule]) -> Result<Exit> {
 /// File of the checks of a project, in the working directory.
 const FILE: &str = "litelab.toml";
 
-/// The checks that `litelab.toml` lists. The format, `--fail-on`, `--only` and `--ignore` are those of the command line.
+/// Options that hold for all checks.
+const OF_ALL: [&str; 4] = ["format", "fail_on", "only", "ignore"];
+
+/// The checks that `litelab.toml` lists. [`OF_ALL`] are those of the command line.
 fn listed(args: &Args, rules: &[Rule]) -> Result<Exit> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -172,6 +176,11 @@ fn listed(args: &Args, rules: &[Rule]) -> Result<Exit> {
             BadInput(format!("{FILE}: [{}]: {line}", check.join(", ")))
         };
         let parsed = command.try_get_matches_from(&check).map_err(bad)?;
+        if let Some(id) = OF_ALL.iter().find(|id| parsed.value_source(id) == Some(ValueSource::CommandLine)) {
+            let (check, option) = (check.join(", "), id.replace('_', "-"));
+            let what = format!("{FILE}: [{check}]: --{option} holds for all checks: give it to `litelab doctor`");
+            return Err(BadInput(what).into());
+        }
         let mut one = Args::from_arg_matches(&parsed).map_err(bad)?;
         (one.format, one.fail_on) = (args.format, args.fail_on);
         if one.db.is_none() && one.driver.is_none() {

@@ -242,6 +242,7 @@ fn a_project_lists_its_checks() {
         ("[doctor]\nchecks = []", "litelab.toml: it lists no check"),
         ("[doctor]\nchecks = [['--driver']]", "litelab.toml: [--driver]: "),
         ("[doctor]\nchecks = [['--check']]", "litelab.toml: [--check]: "),
+        ("[doctor]\nchecks = [['app.db', '--fail-on', 'never']]", "--fail-on holds for all checks: give it to"),
         ("doctor = 1", "litelab.toml: "),
     ] {
         list(wrong);

@@ -166,7 +166,8 @@ fn failed_at_most(scenario: &Scenario, vars: &Vars) -> Result<f64, String> {
     Ok(share)
 }
 
-/// The metrics that the study requests for a scenario, in its claims and findings, too.
+/// The metrics that the study requests for a scenario: its own, those of its alerts and its search, and those of claims,
+/// findings and crossovers about it.
 fn asked_for<'a>(study: &'a Study, scenario: &'a Scenario) -> Vec<Metric> {
     let claims = study
         .claims
@@ -174,7 +175,10 @@ fn asked_for<'a>(study: &'a Study, scenario: &'a Scenario) -> Vec<Metric> {
         .filter(|c| c.scenario == scenario.name || c.against_scenario.as_ref().is_some_and(|s| *s == scenario.name));
     let findings = study.findings.iter().flat_map(|f| f.values.values()).filter(|v| v.scenario == scenario.name);
     let of_claim = |c: &'a Claim| std::iter::once(&c.metric).chain(&c.against_metric).chain(&c.beside);
-    let named = scenario.metrics.iter().chain(claims.flat_map(of_claim)).chain(findings.map(|v| &v.metric));
+    let limits = scenario.alerts.iter().chain(scenario.search.iter().flat_map(|search| &search.holds));
+    let crossovers = study.crossovers.iter().filter(|c| c.scenarios.contains(&scenario.name)).flat_map(|c| &c.metrics);
+    let own = scenario.metrics.iter().chain(limits.map(|limit| &limit.metric));
+    let named = own.chain(claims.flat_map(of_claim)).chain(findings.map(|v| &v.metric)).chain(crossovers);
     named.filter_map(|name| name.parse().ok()).collect()
 }
 

@@ -28,6 +28,14 @@ fn metrics_of_the_host_look_at_it_closely_and_those_of_rows_time_statements() {
 }
 
 #[test]
+fn an_alert_asks_as_its_scenario_does() {
+    let alert = |metric: &str| format!("\"p50\"]\nalert = [{{ metric = \"{metric}\", at_most = \"5 ms\" }}");
+    assert_eq!(measured(&alert("probe_p99"), ""), (10, false));
+    assert_eq!(measured(&alert("query"), ""), (100, true));
+    assert_eq!(measured(&alert("p99"), ""), (100, false));
+}
+
+#[test]
 fn a_claim_asks_as_its_scenario_does() {
     let claim = |metric: &str| {
         format!(

@@ -68,7 +68,7 @@ pub struct Analysis {
     pub variants: Vec<VariantAnalysis>,
     /// Claims in the order of the plan.
     pub claims: Vec<ClaimResult>,
-    /// Names of claims whose variants `--quick` left out.
+    /// Names of claims that `--quick` left out: their variants are not run, or they have `quick = false`.
     pub left_out: Vec<String>,
     /// Sentences of the plan with their values.
     pub findings: Vec<String>,
