@@ -9,9 +9,11 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"runtime"
 
@@ -21,6 +23,8 @@ import (
 // open returns the pool that writes, of one connection, and the pool that reads. A second writer would only wait for
 // the lock of the first, and a reader on the same connection for every statement before it.
 func open(path string) (writer, reader *sql.DB, err error) {
+	// `?`, `#` and `%` have a meaning in it.
+	path = (&url.URL{Path: path}).EscapedPath()
 	writer, err = sql.Open("sqlite3", "file:"+path+
 		"?_txlock=immediate&_timeout=5000&_journal=WAL&_sync=FULL&_fk=1")
 	if err != nil {
@@ -38,17 +42,33 @@ func open(path string) (writer, reader *sql.DB, err error) {
 	return writer, reader, nil
 }
 
+// write runs work in a transaction that has the write lock from its begin, by `_txlock`. work uses tx alone: the pool
+// has one connection, and a call that asks it for another waits until ctx ends.
+func write(ctx context.Context, writer *sql.DB, work func(tx *sql.Tx) error) error {
+	tx, err := writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	// Does nothing after the commit.
+	defer func() { _ = tx.Rollback() }()
+	if err := work(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
 func main() {
 	writer, reader, err := open(os.Args[1])
 	check(err)
-	// BEGIN IMMEDIATE, by `_txlock`.
-	tx, err := writer.Begin()
-	check(err)
-	_, err = tx.Exec("CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
-	check(err)
-	_, err = tx.Exec("INSERT INTO note(text) VALUES (?)", "a")
-	check(err)
-	check(tx.Commit())
+	ctx := context.Background()
+	check(write(ctx, writer, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO note(text) VALUES (?)", "a")
+		return err
+	}))
 	for _, name := range []string{"journal_mode", "synchronous", "busy_timeout", "foreign_keys"} {
 		var one, other string
 		check(writer.QueryRow("PRAGMA " + name).Scan(&one))
@@ -60,6 +80,8 @@ func main() {
 	}
 	fmt.Println("ready")
 	_, _ = io.ReadAll(os.Stdin)
+	check(reader.Close())
+	check(writer.Close())
 }
 
 func check(err error) {

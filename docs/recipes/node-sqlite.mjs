@@ -18,6 +18,8 @@ function transaction(db, work) {
     db.exec("BEGIN IMMEDIATE");
     try {
         const result = work();
+        // It would go on after the commit.
+        if (typeof result?.then === "function") throw new TypeError("a transaction must not be async");
         db.exec("COMMIT");
         return result;
     } catch (error) {

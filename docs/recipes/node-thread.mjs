@@ -1,4 +1,5 @@
-// SQLite beside Node's event loop: better-sqlite3 in a worker thread, which owns the connection.
+// SQLite beside Node's event loop: better-sqlite3 in two worker threads. One owns the connection that writes, the other
+// one that reads.
 //
 // Checked by:
 //     litelab doctor app.db --driver better-sqlite3 --dsn app.db --option timeout=5000 --pragma journal_mode=WAL
@@ -8,26 +9,34 @@ import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 
-// The transactions of the application. Each runs whole, in the thread: no other call comes between its statements.
-const transactions = {
-    create: (db) => void db.exec("CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)"),
-    add: (db, text) => db.prepare("INSERT INTO note(text) VALUES (?)").run(text).lastInsertRowid,
-    setting: (db, name) => db.pragma(name, { simple: true }),
-};
+// The transactions of the application. Each runs whole, in its thread: no other call comes between its statements, and
+// these are compiled once.
+function writes(db) {
+    db.exec("CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)");
+    const add = db.prepare("INSERT INTO note(text) VALUES (?)");
+    return { add: (text) => add.run(text).lastInsertRowid, setting: (name) => db.pragma(name, { simple: true }) };
+}
 
-function serve(path) {
+function reads(db) {
+    db.pragma("query_only = 1");
+    return { setting: (name) => db.pragma(name, { simple: true }) };
+}
+
+function serve({ path, write }) {
     const db = new Database(path, { timeout: 5000 });
     for (const setting of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1"]) db.pragma(setting);
+    const calls = write ? writes(db) : reads(db);
+    const begin = write ? "immediate" : "deferred";
     parentPort.on("message", ({ id, name, args }) => {
         if (name === "close") {
             db.close();
             return parentPort.close();
         }
         try {
-            const value = db.transaction(() => transactions[name](db, ...args)).immediate();
-            parentPort.postMessage({ id, value });
-        } catch (error) {
-            parentPort.postMessage({ id, error });
+            parentPort.postMessage({ id, value: db.transaction(() => calls[name](...args))[begin]() });
+        } catch ({ message, code, stack }) {
+            // An error loses its code on its way to another thread.
+            parentPort.postMessage({ id, error: { message, code, stack } });
         }
     });
 }
@@ -37,13 +46,14 @@ class DatabaseThread {
     #waiting = new Map();
     #next = 0;
     #ended = null;
+    #exit;
 
-    constructor(path) {
-        this.#worker = new Worker(fileURLToPath(import.meta.url), { workerData: path });
+    constructor(path, { write }) {
+        this.#worker = new Worker(fileURLToPath(import.meta.url), { workerData: { path, write } });
         this.#worker.on("message", ({ id, value, error }) => {
             const { resolve, reject } = this.#waiting.get(id);
             this.#waiting.delete(id);
-            error ? reject(error) : resolve(value);
+            error ? reject(Object.assign(new Error(error.message), error)) : resolve(value);
         });
         // Callers that wait get the error; otherwise they would wait for ever.
         const end = (error) => {
@@ -52,7 +62,12 @@ class DatabaseThread {
             this.#waiting.clear();
         };
         this.#worker.on("error", end);
-        this.#worker.on("exit", () => end(new Error("the database thread has ended")));
+        this.#exit = new Promise((resolve) => {
+            this.#worker.on("exit", () => {
+                end(new Error("the database thread has ended"));
+                resolve();
+            });
+        });
     }
 
     call(name, ...args) {
@@ -64,20 +79,25 @@ class DatabaseThread {
         });
     }
 
+    /** Waits for the calls before it, and until the connection is closed. */
     close() {
         this.#worker.postMessage({ name: "close" });
+        return this.#exit;
     }
 }
 
 if (!isMainThread) {
     serve(workerData);
 } else {
-    const db = new DatabaseThread(process.argv[2]);
-    await db.call("create");
-    await db.call("add", "a");
+    const writer = new DatabaseThread(process.argv[2], { write: true });
+    await writer.call("add", "a");
+    const reader = new DatabaseThread(process.argv[2], { write: false });
     for (const name of ["journal_mode", "synchronous", "busy_timeout", "foreign_keys"]) {
-        console.log(name, await db.call("setting", name));
+        console.log(name, ...new Set([await writer.call("setting", name), await reader.call("setting", name)]));
     }
     console.log("ready");
-    process.stdin.resume().on("end", () => db.close());
+    process.stdin.resume().on("end", async () => {
+        await reader.close();
+        await writer.close();
+    });
 }

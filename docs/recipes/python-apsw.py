@@ -13,10 +13,10 @@ import apsw
 def connect(path):
     """Opens a connection. One thread uses it at a time; threads have connections of their own."""
     db = apsw.Connection(path)
-    # The timeout first: the change to WAL mode needs a lock. apsw itself waits for none.
+    # The timeout first: apsw itself waits for no lock.
     for setting in ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1"):
         db.execute(f"PRAGMA {setting}")
-    # `with db:` begins with this.
+    # `with db:` begins with this (apsw 3.51 and later).
     db.transaction_mode = "IMMEDIATE"
     return db
 
@@ -30,3 +30,5 @@ for name in ("journal_mode", "synchronous", "busy_timeout", "foreign_keys"):
     print(name, *{db.execute(f"PRAGMA {name}").fetchone()[0] for db in (writer, reader)})
 print("ready", flush=True)
 sys.stdin.read()
+reader.close()
+writer.close()

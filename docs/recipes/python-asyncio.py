@@ -16,29 +16,42 @@ class Database:
     """Each call is one trip to a thread, for a whole transaction; the loop's default pool stays free for others."""
 
     def __init__(self, path, readers=2):
-        self._own = threading.local()
+        self._path, self._own, self._open = path, threading.local(), []
+        self._writer, self._readers = ThreadPoolExecutor(1), ThreadPoolExecutor(readers)
 
-        def connect():
-            self._own.db = db = sqlite3.connect(path, timeout=5, isolation_level=None)
+    def _connection(self, query_only):
+        # At the first call of a thread: if it fails, that call fails, and the next one tries again.
+        if not hasattr(self._own, "db"):
+            db = sqlite3.connect(self._path, timeout=5, isolation_level=None, check_same_thread=False)
             for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1"):
                 db.execute(f"PRAGMA {setting}")
+            db.execute(f"PRAGMA query_only = {query_only}")
+            self._own.db = db
+            self._open.append(db)
+        return self._own.db
 
-        self._writer = ThreadPoolExecutor(1, initializer=connect)
-        self._readers = ThreadPoolExecutor(readers, initializer=connect)
+    async def _run(self, executor, query_only, begin, work, args):
+        def transaction():
+            with self._connection(query_only) as db:  # commits, or rolls back after an exception
+                db.execute(begin)
+                return work(db, *args)
+
+        return await asyncio.get_running_loop().run_in_executor(executor, transaction)
 
     async def read(self, work, *args):
-        """Runs `work(connection, …)` in a thread that reads."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: work(self._own.db, *args))
+        """Runs `work(connection, …)` on one state of the database. It returns rows, and not a cursor."""
+        return await self._run(self._readers, 1, "BEGIN", work, args)
 
     async def write(self, work, *args):
         """Runs `work(connection, …)` in a transaction that has the write lock from its begin."""
+        return await self._run(self._writer, 0, "BEGIN IMMEDIATE", work, args)
 
-        def transaction():
-            with self._own.db as db:  # commits, or rolls back after an exception
-                db.execute("BEGIN IMMEDIATE")
-                return work(db, *args)
-
-        return await asyncio.get_running_loop().run_in_executor(self._writer, transaction)
+    def close(self):
+        """Waits for the calls that have begun, and closes the connection that writes last."""
+        self._readers.shutdown()
+        self._writer.shutdown()
+        for db in reversed(self._open):
+            db.close()
 
 
 def add(db, text):
@@ -57,6 +70,7 @@ async def main():
         print(name, *{await database.write(setting, name), await database.read(setting, name)})
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.read)
+    database.close()
 
 
 asyncio.run(main())

@@ -25,10 +25,11 @@ def transaction(db):
     db.execute("BEGIN IMMEDIATE")
     try:
         yield db
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # some errors have rolled it back
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
 
 
 writer, reader = connect(sys.argv[1]), connect(sys.argv[1])
@@ -40,3 +41,5 @@ for name in ("journal_mode", "synchronous", "busy_timeout", "foreign_keys"):
     print(name, *{db.execute(f"PRAGMA {name}").fetchone()[0] for db in (writer, reader)})
 print("ready", flush=True)
 sys.stdin.read()
+reader.close()
+writer.close()

@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     reader.pragma_update(None, "query_only", true)?;
     let transaction = writer.transaction()?;
     transaction.execute_batch("CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")?;
-    transaction.execute("INSERT INTO note(text) VALUES (?)", ["a"])?;
+    // Compiled once for each connection.
+    transaction.prepare_cached("INSERT INTO note(text) VALUES (?)")?.execute(["a"])?;
     transaction.commit()?;
     for (name, sql) in [
         ("journal_mode", "SELECT journal_mode FROM pragma_journal_mode"),

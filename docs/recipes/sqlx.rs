@@ -9,7 +9,8 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Executor, Row};
 
-/// Opens the pool that writes, of one connection, and the pool that reads.
+/// Opens the pool that writes, of one connection, and the pool that reads. Who waits for a connection longer than
+/// `acquire_timeout`, by default 30 s, gets `PoolTimedOut`.
 async fn open(path: &str) -> sqlx::Result<(SqlitePool, SqlitePool)> {
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -18,8 +19,10 @@ async fn open(path: &str) -> sqlx::Result<(SqlitePool, SqlitePool)> {
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(5));
-    let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
-    let reader = SqlitePoolOptions::new().max_connections(4).connect_with(options.pragma("query_only", "1")).await?;
+    // A local file needs no ping before each use, which is a trip to the connection's thread.
+    let pool = |connections| SqlitePoolOptions::new().max_connections(connections).test_before_acquire(false);
+    let writer = pool(1).connect_with(options.clone()).await?;
+    let reader = pool(4).connect_with(options.pragma("query_only", "1")).await?;
     Ok((writer, reader))
 }
 
@@ -45,5 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("ready");
     std::io::Read::read_to_end(&mut std::io::stdin(), &mut Vec::new())?;
+    reader.close().await;
+    writer.close().await;
     Ok(())
 }

@@ -4,46 +4,54 @@
 //!     litelab doctor app.db --driver rusqlite --dsn app.db --pragma journal_mode=WAL --pragma synchronous=FULL
 //!         --pragma foreign_keys=1
 
-use std::error::Error;
-use std::sync::mpsc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// A connection in a thread of its own. Who calls it waits without holding a thread of the runtime.
 #[derive(Clone)]
 struct Owner(mpsc::Sender<Job>);
 
 impl Owner {
-    fn open(path: &str) -> rusqlite::Result<Self> {
+    /// The thread ends when all clones are dropped and the calls that were accepted are done.
+    fn open(path: &str, query_only: bool) -> rusqlite::Result<(Self, JoinHandle<()>)> {
         let mut db = Connection::open(path)?;
         db.busy_timeout(Duration::from_secs(5))?;
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = 1")?;
-        let (send, jobs) = mpsc::channel::<Job>();
-        thread::spawn(move || jobs.iter().for_each(|job| job(&mut db)));
-        Ok(Self(send))
+        db.pragma_update(None, "query_only", query_only)?;
+        // Callers beyond these wait until there is room.
+        let (send, mut jobs) = mpsc::channel::<Job>(64);
+        let thread = thread::spawn(move || {
+            while let Some(job) = jobs.blocking_recv() {
+                job(&mut db);
+            }
+        });
+        Ok((Self(send), thread))
     }
 
-    /// Runs `work` in the thread. Fails if the thread has ended, as after a panic of an earlier call.
+    /// Runs `work` in the thread, also if the caller does not wait for the answer. Fails if the thread has ended, as
+    /// after a panic of an earlier call: then end the process.
     async fn call<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<R> + Send + 'static,
-    ) -> Result<R, Box<dyn Error>> {
+    ) -> Result<R, Error> {
         let (answer, answered) = oneshot::channel();
         let job = move |db: &mut Connection| drop(answer.send(work(db)));
-        self.0.send(Box::new(job)).map_err(|_| "the database thread has ended")?;
+        self.0.send(Box::new(job)).await.map_err(|_| "the database thread has ended")?;
         Ok(answered.await??)
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Error> {
     let path = std::env::args().nth(1).ok_or("a path is missing")?;
-    let (writer, reader) = (Owner::open(&path)?, Owner::open(&path)?);
+    let (writer, writing) = Owner::open(&path, false)?;
+    let (reader, reading) = Owner::open(&path, true)?;
     writer
         .call(|db| {
             // With the write lock from its begin; a deferred one that reads first can fail in its middle.
@@ -66,5 +74,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("ready");
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    drop((reader, writer));
+    for thread in [reading, writing] {
+        thread.join().map_err(|_| "a database thread has panicked")?;
+    }
     Ok(())
 }
