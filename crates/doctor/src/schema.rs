@@ -75,7 +75,9 @@ fn number(stat: &str, position: usize) -> Option<u64> {
 }
 
 fn greatest_rowid(connection: &Connection, table: &str) -> Option<u64> {
-    let sql = format!("SELECT max(rowid) FROM {}", quoted(table));
+    // A rowid may be any number, but no row takes less than six bytes of its page: a pointer of two, and a cell of four.
+    let most = "(SELECT page_count * page_size / 6 FROM pragma_page_count, pragma_page_size)";
+    let sql = format!("SELECT min((SELECT max(rowid) FROM {}), {most})", quoted(table));
     let greatest: Option<i64> = connection.query_row(&sql, [], |row| row.get(0)).ok()?;
     Some(u64::try_from(greatest.unwrap_or_default()).unwrap_or_default())
 }
@@ -286,7 +288,10 @@ fn judge_parent(
     indexes: &[Index],
     key: &mut ForeignKey,
 ) -> rusqlite::Result<()> {
-    let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
+    // Of an index of a key the order does not matter. SQLite requires the column's own collation, which most indexes have.
+    let bare =
+        |column: &str| column.strip_suffix(" DESC").unwrap_or(column).split(" COLLATE ").next().map(str::to_owned);
+    let same = |a: &str, b: &str| bare(a).zip(bare(b)).is_some_and(|(a, b)| a.eq_ignore_ascii_case(&b));
     let begins = |index: &&Index| {
         let first: Vec<&str> = index.columns.iter().take(key.columns.len()).map(String::as_str).collect();
         first.len() == key.columns.len() && key.columns.iter().all(|column| first.iter().any(|one| same(one, column)))
@@ -395,9 +400,10 @@ mod tests {
     #[test]
     fn foreign_keys_are_compared_with_both_tables() {
         let schema = schema(
-            "CREATE TABLE p(id INTEGER PRIMARY KEY, code TEXT, n INT UNIQUE);
+            "CREATE TABLE p(id INTEGER PRIMARY KEY, code TEXT, n INT UNIQUE, mail TEXT COLLATE NOCASE UNIQUE);
              CREATE TABLE a(p INT REFERENCES p(id), q INT REFERENCES p, r TEXT REFERENCES p(code), s INT REFERENCES nowhere(x));
-             CREATE TABLE b(id INTEGER PRIMARY KEY REFERENCES p(n)); CREATE INDEX a_q ON a(q, p)",
+             CREATE TABLE b(id INTEGER PRIMARY KEY REFERENCES p(n)); CREATE INDEX a_q ON a(q, p);
+             CREATE TABLE c(mail TEXT REFERENCES p(mail)); CREATE INDEX c_mail ON c(mail DESC)",
         );
         let facts: Vec<_> = schema
             .foreign_keys
@@ -409,6 +415,11 @@ mod tests {
         let expected = expected.map(|(column, indexed, exists, unique)| (column.to_owned(), indexed, exists, unique));
         assert_eq!(facts[..4], expected);
         assert_eq!(facts[4], ("id".to_owned(), true, true, true));
+        assert_eq!(
+            facts[5],
+            ("mail".to_owned(), true, true, true),
+            "neither the order nor the collation of a column matters"
+        );
     }
 
     #[test]
@@ -420,5 +431,7 @@ mod tests {
         assert_eq!((before.rows, before.analyzed_rows, schema_before.analyzed), (Some(100), None, false));
         let schema = schema(&format!("{filled} CREATE INDEX t_a ON t(a); ANALYZE"));
         assert_eq!((of(&schema, "t").analyzed_rows, schema.indexes[0].rows_per_value), (Some(100), Some(50)));
+        let far = self::schema("CREATE TABLE t(a); INSERT INTO t(rowid, a) VALUES (9000000000000000000, 1)");
+        assert!(of(&far, "t").rows.is_some_and(|rows| (1..=4096).contains(&rows)), "no more than the file can hold");
     }
 }
