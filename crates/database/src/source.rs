@@ -16,7 +16,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use litelab_observe::{DatabaseHeader, FileSizes, sidecar};
+use litelab_observe::{DatabaseHeader, FileSizes, has_journal, sidecar};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
@@ -37,7 +37,11 @@ const STEP: i32 = 1000;
 /// A database, with its state at the time of lookup.
 #[derive(Debug)]
 pub struct Source {
+    /// As it was named, for messages.
     path: PathBuf,
+    /// Its absolute path without symbolic links: SQLite keeps the log beside the file that a link leads to, and takes a path
+    /// that begins with `file:` for a URI.
+    file: PathBuf,
     /// State of a database at rest, which is read as immutable; `None` for any other.
     at_rest: Option<State>,
 }
@@ -49,7 +53,8 @@ impl Source {
     /// # Errors
     /// If the file does not exist, or cannot be read without writing next to it.
     pub fn find(path: &Path) -> Result<Self, SourceError> {
-        let source = |at_rest| Self { path: path.to_path_buf(), at_rest };
+        let file = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let source = |at_rest| Self { path: path.to_path_buf(), file: file.clone(), at_rest };
         match std::fs::metadata(path) {
             Ok(metadata) if !metadata.is_file() => return Err(SourceError::NoFile(path.to_path_buf())),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -58,12 +63,12 @@ impl Source {
             _ => {}
         }
         // SQLite reports the error for a file that is unreadable or not a database.
-        if !matches!(DatabaseHeader::read(path), Ok(Some(header)) if header.wal) {
+        if !matches!(DatabaseHeader::read(&file), Ok(Some(header)) if header.wal) {
             return Ok(source(None));
         }
-        let at_rest = || match FileSizes::of(path) {
+        let at_rest = || match FileSizes::of(&file) {
             // With `immutable=1` SQLite would ignore the journal.
-            FileSizes { journal: Some(1..), .. } => Ok(false),
+            _ if has_journal(&file) => Ok(false),
             FileSizes { wal: None, .. } | FileSizes { wal: Some(0), shm: None, .. } => Ok(true),
             FileSizes { shm: None, .. } => Err(SourceError::Log(path.to_path_buf())),
             _ => Ok(false),
@@ -71,7 +76,7 @@ impl Source {
         if !at_rest()? {
             return Ok(source(None));
         }
-        let state = State::settled(path);
+        let state = State::settled(&file);
         // A program that has opened the database since has created a log.
         Ok(source(if at_rest()? { state } else { None }))
     }
@@ -84,9 +89,8 @@ impl Source {
         let failed = |error| SourceError::of(&self.path, error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = match self.at_rest {
-            Some(_) => Connection::open_with_flags(immutable(&self.path), flags | OpenFlags::SQLITE_OPEN_URI),
-            // Without SQLITE_OPEN_URI even a path that begins with "file:" is a path.
-            None => Connection::open_with_flags(&self.path, flags),
+            Some(_) => Connection::open_with_flags(immutable(&self.file), flags | OpenFlags::SQLITE_OPEN_URI),
+            None => Connection::open_with_flags(&self.file, flags),
         }
         .map_err(failed)?;
         guard::deny_files(&mut connection).map_err(failed)?;
@@ -99,7 +103,7 @@ impl Source {
     /// for a database at rest, if it has not changed. All connections to it must be closed.
     #[must_use]
     pub fn unchanged(&self) -> bool {
-        self.at_rest.as_ref().is_none_or(|before| State::of(&self.path).as_ref() == Some(before))
+        self.at_rest.as_ref().is_none_or(|before| State::of(&self.file).as_ref() == Some(before))
     }
 }
 
@@ -133,7 +137,9 @@ pub fn copy(path: &Path, to: &Path) -> Result<(), SourceError> {
             let _absent = std::fs::remove_file(file);
         }
         let failed = |error| SourceError::Copy { path: to.to_path_buf(), error };
-        let mut copy = Connection::open(to).map_err(failed)?;
+        // An absolute path is no URI.
+        let absolute = std::path::absolute(to).unwrap_or_else(|_| to.to_path_buf());
+        let mut copy = Connection::open(absolute).map_err(failed)?;
         back_up(from, &mut copy).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt) => damaged(path, describe(&error)),
             Some(ErrorCode::DiskFull | ErrorCode::CannotOpen) => failed(error),
@@ -306,6 +312,18 @@ mod tests {
         std::fs::write(sidecar(&path, "-wal"), "").unwrap();
         assert_eq!(counted(&path).unwrap(), 2);
         assert_eq!(files(folder.path()).len(), 2, "no -shm");
+    }
+
+    #[test]
+    fn a_link_leads_to_the_database_and_its_log() {
+        let (_folder, path) = database(WAL);
+        let theirs = open(&path);
+        theirs.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let link = elsewhere.path().join("link.db");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(counted(&link).unwrap(), 2, "the log is beside the file");
+        assert_eq!(files(elsewhere.path()).len(), 1, "nothing is beside the link");
     }
 
     #[test]

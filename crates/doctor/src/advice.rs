@@ -99,6 +99,7 @@ impl Tried<'_> {
 
     /// The best index, if one saves half of the work; otherwise the reason why none could be tried.
     fn best(&self, tables: &[Table]) -> Result<Option<Advice>, String> {
+        self.in_time()?;
         let values = self.values(tables)?;
         let sqlite = |error: rusqlite::Error| describe(&error);
         let before = self.work(&values).map_err(sqlite)?;
@@ -114,9 +115,7 @@ impl Tried<'_> {
                     None => Vec::new(),
                 };
                 columns.push(column.clone());
-                if Instant::now() > self.end {
-                    return Err(format!("the {} seconds for all statements are over", IN_ALL.as_secs()));
-                }
+                self.in_time()?;
                 let advice = self.with(table, columns, &before, &values).map_err(sqlite)?;
                 if found.as_ref().is_none_or(|found| advice.after.steps < found.after.steps) {
                     found = Some(advice);
@@ -154,6 +153,13 @@ impl Tried<'_> {
     fn bytes(&self) -> rusqlite::Result<u64> {
         let pragma = |name| self.copy.pragma_query_value(None, name, |row| row.get::<_, u32>(0).map(u64::from));
         Ok((pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?)
+    }
+
+    fn in_time(&self) -> Result<(), String> {
+        if Instant::now() > self.end {
+            return Err(format!("the {} seconds for all statements are over", IN_ALL.as_secs()));
+        }
+        Ok(())
     }
 
     fn limit(&self, time: Duration) {

@@ -114,6 +114,13 @@ fn version(number: u32) -> String {
     format!("{}.{}.{}", number / 1_000_000, number / 1000 % 1000, number % 1000)
 }
 
+/// Whether there is a rollback journal with a header.
+pub(crate) fn journal_hot(path: &Path) -> bool {
+    let mut magic = [0; 8];
+    let journal = Descriptor::open(sidecar(path, "-journal")).and_then(|mut open| open.read_exact(&mut magic));
+    journal.is_ok() && magic == JOURNAL_MAGIC
+}
+
 /// Log, wal-index and journal, and files that are named after a query.
 fn beside(file: &mut File, path: &Path) {
     let sizes = FileSizes::of(path);
@@ -123,9 +130,7 @@ fn beside(file: &mut File, path: &Path) {
         let page = index.page_size.or(file.page_size).unwrap_or_default();
         file.backlog_bytes = Some(u64::from(index.backlog()) * (u64::from(page) + 24));
     }
-    let mut magic = [0; 8];
-    let journal = Descriptor::open(sidecar(path, "-journal")).and_then(|mut open| open.read_exact(&mut magic));
-    file.journal_hot = journal.is_ok() && magic == JOURNAL_MAGIC;
+    file.journal_hot = journal_hot(path);
     let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.uid(), metadata.gid()));
     let others = ["-wal", "-shm"].into_iter().filter_map(|suffix| owner(&sidecar(path, suffix)));
     file.owners_differ = owner(path).is_some_and(|own| others.into_iter().any(|other| other.0 != own.0));

@@ -60,6 +60,8 @@ pub fn look(path: &Path, options: &Options) -> Result<Facts, LookError> {
     host.sees_all_processes = complete;
     // A live transaction has a journal too; its process holds a lock.
     file.journal_hot &= !processes.iter().any(|process| process.locks.iter().any(|lock| lock != "shared"));
+    // A transaction that was live above may have ended before its process was looked at.
+    file.journal_hot = file.journal_hot && file::journal_hot(path);
     file.checked = options.check;
     let mut statements = Vec::new();
     let schema = if matches!(file.state, "database" | "empty") {

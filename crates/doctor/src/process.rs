@@ -31,7 +31,8 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
         let snapshot = marks.min();
         let pins_bytes = snapshot.zip(index).map(|(snapshot, index)| {
             let frame = u64::from(index.page_size.unwrap_or_default()) + FRAME_HEADER;
-            u64::from(index.frames.saturating_sub(snapshot)) * frame
+            // A reader in slot 0 reads the database file alone, and pins what is not copied into it.
+            u64::from(index.frames.saturating_sub(snapshot.max(index.backfilled))) * frame
         });
         let copy = |found: SqliteSource| {
             let version = version(&found.source_id);

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use litelab_database::{guard, immutable};
-use litelab_observe::{DatabaseHeader, FileSizes, WalIndex, sidecar};
+use litelab_observe::{DatabaseHeader, FileSizes, WalIndex, has_journal, sidecar};
 use rusqlite::{Connection, OpenFlags};
 use thiserror::Error;
 
@@ -77,7 +77,7 @@ impl State {
             header: header.map(|header| (header.change_counter, header.pages)),
             log: index.map(|index| (index.salts, index.backfilled)),
             // In WAL mode a journal exists only while the mode changes.
-            journal: sizes.journal.unwrap_or_default() > 0,
+            journal: has_journal(path),
         };
         (state, wal && backlog)
     }
@@ -203,6 +203,16 @@ mod tests {
         assert!(matches!(read(&path, rows), Err(SnapshotError::Journal)));
         theirs.execute_batch("COMMIT").unwrap();
         assert_eq!(read(&path, rows).unwrap().content, 1);
+    }
+
+    #[test]
+    fn a_journal_that_persists_is_not_in_use() {
+        let (_folder, path, theirs) =
+            database("PRAGMA journal_mode = PERSIST; CREATE TABLE t(a); INSERT INTO t VALUES (1)");
+        assert!(FileSizes::of(&path).journal.is_some_and(|bytes| bytes > 0));
+        assert_eq!(read(&path, rows).unwrap().content, 1);
+        theirs.execute_batch("PRAGMA cache_size = 1; BEGIN; INSERT INTO t VALUES (zeroblob(100000))").unwrap();
+        assert!(matches!(read(&path, rows), Err(SnapshotError::Journal)));
     }
 
     #[test]

@@ -104,7 +104,8 @@ enum Command {
 
 fn main() -> std::process::ExitCode {
     // A trial runs in a child process of this same program, which must not install the command's signal handlers.
-    let mut arguments = std::env::args().skip(1);
+    // An argument may be no UTF-8.
+    let mut arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     if arguments.next().as_deref() == Some("runner") && arguments.next().as_deref() == Some("rusqlite") {
         return litelab_runner::main(arguments.next().as_deref());
     }

@@ -1,6 +1,7 @@
 //! Sizes of a database and of the files SQLite keeps next to it.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,19 @@ pub fn sidecar(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(suffix);
     name.into()
+}
+
+/// Whether the database at `database` has a rollback journal that is in use or left over. `journal_mode = PERSIST` ends a
+/// transaction by zeros in the journal's first bytes, which SQLite looks at as well (`hasHotJournal`).
+#[must_use]
+pub fn has_journal(database: &Path) -> bool {
+    let mut first = [0];
+    let journal = File::open(sidecar(database, "-journal")).and_then(|mut file| file.read_exact(&mut first));
+    match journal {
+        Ok(()) => first != [0],
+        // Absent, or empty.
+        Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof),
+    }
 }
 
 /// Converts "not found" into `None`: for an observer a missing file is a normal result.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,16 @@ pub struct GoModule {
 
 /// Programs and libraries, each file read once.
 #[derive(Debug, Default)]
-pub(crate) struct Images(BTreeMap<PathBuf, Image>);
+pub(crate) struct Images(BTreeMap<Key, Image>);
+
+/// Device, inode and time of the last change (s, ns): one path is another file in each container, and after an update.
+type Key = (u64, u64, i64, i64);
+
+/// Key of a regular file; opening any other could wait without end.
+fn key(path: &Path) -> Option<Key> {
+    let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    Some((about.dev(), about.ino(), about.mtime(), about.mtime_nsec()))
+}
 
 /// What a program or library contains.
 #[derive(Debug, Default)]
@@ -65,7 +75,8 @@ impl Images {
                 // The path is that of the process's own root, which differs in a container.
                 directory.join("root").join(path.strip_prefix("/").unwrap_or(&path))
             };
-            let image = self.0.entry(path).or_insert_with(|| Image::of(&inside));
+            let Some(key) = key(&inside) else { continue };
+            let image = self.0.entry(key).or_insert_with(|| Image::of(&inside));
             let copies = image.source_ids.iter();
             found.extend(copies.map(|id| SqliteSource { image: name.clone(), source_id: id.clone() }));
             modules.extend(image.modules.iter().cloned());
@@ -75,9 +86,9 @@ impl Images {
         (found, modules)
     }
 
-    /// Language of a program read before: `go` or `rust`.
-    pub(crate) fn language(&self, program: &Path) -> Option<&'static str> {
-        self.0.get(program)?.language
+    /// Language of the program of the process in `directory`, which was read before: `go` or `rust`.
+    pub(crate) fn language(&self, directory: &Path) -> Option<&'static str> {
+        self.0.get(&key(&directory.join("exe"))?)?.language
     }
 }
 

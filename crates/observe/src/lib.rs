@@ -33,7 +33,7 @@ mod wal;
 mod testkit;
 
 pub use database::{DatabaseProbe, DatabaseState, DatabaseTotals, LockOwner};
-pub use files::{FileSizes, sidecar};
+pub use files::{FileSizes, has_journal, sidecar};
 pub use header::{DatabaseHeader, DatabaseHeaderError};
 pub use holders::{Holder, Holders};
 pub use image::{GoModule, SqliteSource};

@@ -5,9 +5,11 @@
 
 use std::path::Path;
 
-/// Text of a file under `/proc` or `/sys`; `None` if it is missing, unreadable or not text.
+/// Text of a file under `/proc` or `/sys`; `None` if it is missing or unreadable. A name in it may be no UTF-8, or cut
+/// within a character.
 pub(crate) fn proc_file(path: impl AsRef<Path>) -> Option<String> {
-    std::fs::read_to_string(path).ok()
+    let bytes = std::fs::read(path).ok()?;
+    Some(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// The number after `key:`. A value in kB, the only unit in these files, is converted to bytes.

@@ -61,8 +61,11 @@ pub fn run(args: &Args) -> Result<Exit> {
     let names: Vec<&str> =
         if args.names.is_empty() { USUAL.to_vec() } else { args.names.iter().map(String::as_str).collect() };
     let width = names.iter().map(|n| n.len()).max().unwrap_or_default();
+    // Read before a connection is open: closing the file here would drop the connection's lock. `litelab_database::read`
+    // opens an unused database in a way that hides its mode.
+    let wal = matches!(DatabaseHeader::read(&args.db), Ok(Some(header)) if header.wal);
     let (drivers, own) = litelab_database::read(&args.db, |connection| -> Result<_> {
-        let read = || names.iter().map(|name| values(connection, &args.db, name)).collect::<Result<Vec<_>>>();
+        let read = || names.iter().map(|name| values(connection, &args.db, wal, name)).collect::<Result<Vec<_>>>();
         let drivers = read()?;
         // rusqlite sets a busy timeout of 5 s, and its build of SQLite enables foreign keys; plain SQLite does neither.
         connection.busy_timeout(Duration::ZERO)?;
@@ -95,11 +98,9 @@ pub fn run(args: &Args) -> Result<Exit> {
 }
 
 /// All rows of `PRAGMA name`, with columns joined by a space.
-fn values(connection: &Connection, path: &Path, name: &str) -> Result<Vec<String>> {
+fn values(connection: &Connection, path: &Path, wal: bool, name: &str) -> Result<Vec<String>> {
     let bad = |e: rusqlite::Error| BadInput(format!("{}: PRAGMA {name}: {e}", path.display()));
-    // `litelab_database::read` opens an unused database in a way that hides its mode, so the mode is read from the
-    // header.
-    if name == "journal_mode" && matches!(DatabaseHeader::read(path), Ok(Some(header)) if header.wal) {
+    if name == "journal_mode" && wal {
         return Ok(vec!["wal".to_owned()]);
     }
     let mut statement = connection.prepare(&format!("PRAGMA {name}")).map_err(bad)?;

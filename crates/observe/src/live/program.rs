@@ -46,8 +46,7 @@ impl Contents {
     /// Reads the program and the libraries of the process in a directory of `/proc`.
     pub(super) fn of(directory: &Path, images: &mut Images) -> Self {
         let (sqlite, _) = images.of(directory);
-        let program = std::fs::read_link(directory.join("exe")).ok();
-        Self { sqlite, language: program.and_then(|program| images.language(&program)) }
+        Self { sqlite, language: images.language(directory) }
     }
 }
 

@@ -112,13 +112,17 @@ pub fn run(args: &Args) -> Result<Exit> {
         if path.is_dir() {
             return Err(BadInput(format!("{}: a folder; name the database in it", path.display())).into());
         }
+        // A pipe would wait for its writer.
+        if path.metadata().is_ok_and(|about| !about.is_file()) {
+            return Err(BadInput(format!("{}: no regular file", path.display())).into());
+        }
     }
     let interval = if args.once { args.interval.min(Duration::from_millis(100)) } else { args.interval };
     let stop = interrupt::stop();
     litelab_observe::wait_for_turn();
     let mut session = Session::new(args, interval)?;
     if args.once {
-        return plain::once(&mut session, args.json);
+        return plain::once(&mut session, args.json, stop);
     }
     let terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     let done = match (args.json, terminal) {

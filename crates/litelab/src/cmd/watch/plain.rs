@@ -21,12 +21,15 @@ const EXAMINED: Duration = Duration::from_secs(5);
 const STATUS: Duration = Duration::from_secs(10);
 
 /// Looks for half a second and prints what was seen.
-pub fn once(session: &mut Session, json: bool) -> Result<Exit> {
+pub fn once(session: &mut Session, json: bool, stop: &AtomicBool) -> Result<Exit> {
     let (mut view, mut all) = session.look()?;
     // The first look takes longer: it searches all processes.
     let begin = Instant::now();
     while begin.elapsed() < ONCE || (session.is_examining() && begin.elapsed() < EXAMINED) {
         std::thread::sleep(session.due().saturating_duration_since(Instant::now()));
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Exit::Interrupted);
+        }
         let (newer, events) = session.look()?;
         all.extend(events);
         view = newer;
