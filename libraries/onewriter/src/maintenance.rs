@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use rusqlite::backup::Backup;
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ffi};
 
 use crate::checkpoint::truncate_now;
@@ -11,9 +12,12 @@ use crate::connection::{self, Purpose};
 use crate::database::Database;
 use crate::error::{Error, Result};
 
+/// Number of backups that this process has begun.
+static BACKUPS: AtomicU64 = AtomicU64::new(0);
+
 impl Database {
     /// Copies the database as it is now to a file, synced to the disk, while reads and writes go on. An existing file is
-    /// replaced when the copy is complete.
+    /// replaced when the copy is complete; a process that is killed before leaves a file that ends in `.partial`.
     ///
     /// The copy is a read in the thread of the caller, with a connection of its own. The write-ahead log grows while it
     /// lasts. In asynchronous code run it in a thread for blocking calls.
@@ -24,7 +28,9 @@ impl Database {
         self.shared().check_fork()?;
         let path = path.as_ref();
         let mut name = path.as_os_str().to_owned();
-        name.push(".partial");
+        // Backups to one file may run at the same time, also in several processes.
+        let number = BACKUPS.fetch_add(1, Ordering::Relaxed);
+        name.push(format!(".{}-{number}.partial", std::process::id()));
         let partial = Path::new(&name);
         let wrong = |error: std::io::Error| Error::Open { path: partial.into(), source: error.into() };
         let copied = self.copy_to(partial).and_then(|()| {
@@ -41,14 +47,14 @@ impl Database {
     }
 
     fn copy_to(&self, path: &Path) -> Result<()> {
-        // A rest of an earlier attempt.
-        let _gone = fs::remove_file(path);
         let source = connection::open(&self.shared().options, Purpose::Read)?;
         let mut copy = Connection::open(path)?;
         // All pages in one step, which is one read transaction.
         let backup = Backup::new(&source, &mut copy)?;
-        backup.step(-1)?;
-        Ok(())
+        match backup.step(-1)? {
+            StepResult::Done => Ok(()),
+            _ => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None).into()),
+        }
     }
 
     /// Carries the whole write-ahead log over to the database file and truncates it, between two commits. Returns

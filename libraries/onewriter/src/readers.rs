@@ -275,13 +275,14 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(reader) = self.reader.take() else { return };
         reader.inside.store(OUTSIDE, Relaxed);
+        // From here on nothing interrupts the connection.
+        reader.watch.end();
         // A statement left running would keep its snapshot.
         connection::end_statements(&reader.connection);
         if !reader.connection.is_autocommit() {
             // A transaction that only read has nothing to lose, and a failure is found by the next `BEGIN`.
             let _ended = connection::execute(&reader.connection, "ROLLBACK");
         }
-        reader.watch.end();
         self.readers.give_back(reader);
     }
 }

@@ -107,7 +107,11 @@ function configure(connection, pragmas, synchronous) {
     const pragma = (text) => Object.values(connection.prepare(`PRAGMA ${text}`).execute()[0] ?? {})[0];
     const defaults = { foreign_keys: 'ON', journal_size_limit: LOG_LIMIT };
     for (const [name, value] of Object.entries({ ...defaults, ...pragmas })) pragma(`${name} = ${value}`);
-    if (synchronous === undefined) return;
+    if (synchronous === undefined) {
+        // A read-only connection may still make temporary tables, which would hide the others.
+        pragma('query_only = 1');
+        return;
+    }
     pragma('journal_mode = WAL');
     pragma(`synchronous = ${synchronous}`);
     const found = `${pragma('journal_mode')} ${pragma('synchronous')}`;

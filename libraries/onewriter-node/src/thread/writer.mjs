@@ -44,7 +44,7 @@ export class Writer {
         this.#savepoint = connection.prepare('SAVEPOINT plan');
         this.#release = connection.prepare('RELEASE plan');
         this.#rollbackTo = connection.prepare('ROLLBACK TO plan');
-        this.#failing = connection.prepare("SELECT 1 FROM sqlite_schema WHERE sql LIKE '%fail%' LIMIT 1");
+        this.#failing = connection.prepare("SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), 'fail') > 0 LIMIT 1");
         this.#temporary = connection.prepare('SELECT 1 FROM sqlite_temp_schema LIMIT 1');
     }
 
