@@ -62,7 +62,6 @@ pub fn look(path: &Path, options: &Options) -> Result<Facts, LookError> {
     file.journal_hot &= !processes.iter().any(|process| process.locks.iter().any(|lock| lock != "shared"));
     // A transaction that was live above may have ended before its process was looked at.
     file.journal_hot = file.journal_hot && file::journal_hot(path);
-    file.checked = options.check;
     let mut statements = Vec::new();
     let schema = if matches!(file.state, "database" | "empty") {
         content(path, options, &mut file, &mut statements)
@@ -114,7 +113,7 @@ fn content(path: &Path, options: &Options, file: &mut File, statements: &mut Vec
             schema.behind = read.behind;
             *statements = found;
             if let Some((damage, orphans)) = checks {
-                (file.damage, file.orphans) = (damage, Some(orphans));
+                (file.damage, file.orphans, file.checked) = (damage, Some(orphans), true);
             }
             schema
         }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
+use rusqlite::ffi;
+
 use crate::counters::nanos;
 use crate::error::{Error, Shared};
 use crate::job::{Job, Kind, Queued, Wakes};
@@ -52,6 +54,14 @@ struct Done {
 impl Batch {
     fn has_changes(&self) -> bool {
         self.done.iter().any(|done| done.is_kept)
+    }
+}
+
+/// A batch is dropped with jobs in it if code that is no closure panics (a `tracing` subscriber's): none of them is
+/// committed.
+impl Drop for Batch {
+    fn drop(&mut self) {
+        refuse(&mut self.done, &Shared::Closed);
     }
 }
 
@@ -125,6 +135,10 @@ impl Writer {
     /// Begins a transaction if none is open.
     fn enter(&mut self, batch: &mut Batch) -> Result<(), Shared> {
         if self.connection.is_autocommit() {
+            // A savepoint of ours can roll back as well: it makes virtual tables write what they hold in memory, as FTS5
+            // does, and the disk may be full.
+            let cause = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ABORT_ROLLBACK), None);
+            refuse(&mut batch.done, &Shared::RolledBack(Arc::new(cause)));
             self.begin()?;
             (batch.again, batch.has_base) = (batch.done.len(), false);
         }
@@ -146,6 +160,10 @@ impl Writer {
             if std::mem::take(&mut batch.has_base)
                 && let Err(error) = self.execute(&self.sql.release)
             {
+                // It is still open, and what is before it cannot be told from what is after it.
+                self.roll_back();
+                let error = Shared::RolledBack(Arc::new(error));
+                refuse(&mut batch.done, &error);
                 job.refuse(error.into());
                 batch.done.push(Done { job, is_kept: false });
                 return;
@@ -270,14 +288,14 @@ impl Writer {
     }
 
     /// Commits the changes that are kept, and answers all jobs.
-    fn end(&mut self, started: Instant, batch: Batch, supply: &impl Supply) {
-        let mut done = batch.done;
-        let kept = done.iter().filter(|done| done.is_kept).count() as u64;
+    fn end(&mut self, started: Instant, mut batch: Batch, supply: &impl Supply) {
+        let kept = batch.done.iter().filter(|done| done.is_kept).count() as u64;
         if kept > 0
             && let Err(error) = self.commit(kept)
         {
-            refuse(&mut done, &Shared::Commit(error));
+            refuse(&mut batch.done, &Shared::Commit(error));
         }
+        let done = std::mem::take(&mut batch.done);
         self.roll_back();
         self.counters.took(started.elapsed());
         supply.committed(done.len());

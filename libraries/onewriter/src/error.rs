@@ -87,7 +87,7 @@ pub enum Error {
     #[error("a call inside a closure of the same database: use the connection that the closure was given")]
     Nested,
 
-    /// The database is closed or closing. The closure did not run.
+    /// The database is closed or closing. The closure did not run, or nothing of it is kept.
     #[error("the database is closed")]
     Closed,
 

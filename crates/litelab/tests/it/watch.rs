@@ -65,6 +65,8 @@ fn several_databases_missing_ones_and_other_files() {
     assert_eq!(modes, ["wal", "unknown", "unknown"]);
     assert!(refused(folder.path(), &["watch", "."]).contains("a folder"));
     assert!(refused(folder.path(), &["watch", "/dev/null", "--once"]).contains("no regular file"));
+    let itself = ["watch", "a.db", "new.db", "--record", "new.db"];
+    assert!(refused(folder.path(), &itself).contains("the recording itself"));
     assert!(refused(folder.path(), &["watch", "a.db", "--interval", "1ms"]).contains("5ms to 60s"));
 }
 

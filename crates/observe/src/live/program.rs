@@ -1,5 +1,7 @@
 //! What a process is: its name, language and copies of SQLite.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -53,7 +55,9 @@ impl Contents {
 impl Program {
     /// Examines the process in a directory of `/proc`, without the files that it has loaded.
     pub(crate) fn of(directory: &Path) -> Self {
-        let command = std::fs::read(directory.join("cmdline")).unwrap_or_default();
+        let mut command = Vec::new();
+        // It can be megabytes long, and is in every view of a recording.
+        let _absent = File::open(directory.join("cmdline")).and_then(|file| file.take(4096).read_to_end(&mut command));
         let command = String::from_utf8_lossy(&command);
         let namespace = |directory: &Path| std::fs::read_link(directory.join("ns/mnt")).ok();
         let theirs = namespace(directory);

@@ -118,6 +118,29 @@ fn a_savepoint_after_a_rollback_hides_nothing() {
     }
 }
 
+/// A savepoint makes FTS5 write what it holds in memory; if the database is full then, SQLite rolls back.
+#[test]
+fn a_savepoint_that_rolls_back_loses_no_answer() {
+    let scratch = Scratch::new();
+    let limit = |c: &mut Connection| c.execute_batch("PRAGMA max_page_count = 60");
+    let db = scratch.open_with(patient(scratch.options().on_writer(limit)));
+    db.write_with(|c| {
+        c.execute_batch("CREATE VIRTUAL TABLE word USING fts5(word, content = '')")?;
+        Ok::<_, Error>(())
+    })
+    .expect("made");
+    let large = |c: &mut Tx<'_>| {
+        add("0")(c)?;
+        let words: String = (0..60_000).map(|n| format!("w{n} ")).collect();
+        c.execute("INSERT INTO word(rowid, word) VALUES (1, ?1)", [words])?;
+        Ok(0)
+    };
+    let answers = together(&db, vec![boxed(large), boxed(add("1")), boxed(add("2"))]);
+    assert!(answers[0].is_err(), "it did not fit: {answers:?}");
+    let kept = answers.iter().zip(["0", "1", "2"]).filter(|(answer, _)| answer.is_ok()).map(|(_, note)| note);
+    assert_eq!(notes(&scratch.path()), kept.collect::<Vec<_>>(), "{answers:?}");
+}
+
 #[test]
 fn a_savepoint_left_open_does_not_reach_a_neighbour() {
     for ends in ["ROLLBACK TO a", "RELEASE a"] {

@@ -112,6 +112,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         if path.is_dir() {
             return Err(BadInput(format!("{}: a folder; name the database in it", path.display())).into());
         }
+        let absolute = |path: &Path| std::path::absolute(path).ok();
+        if args.record.as_deref().is_some_and(|record| absolute(record) == absolute(path)) {
+            return Err(BadInput(format!("{}: the recording itself is no database to watch", path.display())).into());
+        }
         // A pipe would wait for its writer.
         if path.metadata().is_ok_and(|about| !about.is_file()) {
             return Err(BadInput(format!("{}: no regular file", path.display())).into());

@@ -69,8 +69,9 @@ pub fn run(session: &mut Session, stop: &AtomicBool) -> Result<()> {
             terminal.draw(&state)?;
             picture = Instant::now() + PICTURE;
         }
-        while session.due() > Instant::now() {
-            if terminal.key(session.due(), &mut state)? == Asked::End {
+        while session.due() > Instant::now() && !stop.load(Ordering::Relaxed) {
+            let until = session.due().min(Instant::now() + PICTURE);
+            if terminal.key(until, &mut state)? == Asked::End {
                 return Ok(());
             }
         }
