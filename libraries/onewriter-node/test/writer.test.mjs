@@ -61,7 +61,7 @@ async function recorded(t, time = Infinity) {
 }
 
 const UNIQUE = 'SQLITE_CONSTRAINT_UNIQUE';
-const SCHEMA = "SELECT 1 FROM sqlite_schema WHERE sql LIKE '%fail%' LIMIT 1";
+const SCHEMA = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), 'fail') > 0 LIMIT 1";
 
 test('plans share a transaction, without savepoints', async (t) => {
     const { run } = await recorded(t);
