@@ -176,10 +176,19 @@ pub fn end_statements(connection: &Connection) {
 /// that a closure has passed to `std::mem::forget`.
 pub fn finalize_statements(connection: &Connection) {
     connection.flush_prepared_statement_cache();
-    // SAFETY: as for `end_statements`. The cache, the other owner of statements, is empty.
+    // SAFETY: as for `end_statements`. The cache is empty, and virtual tables (FTS5), the other owners of statements, are
+    // disconnected by `sqlite3_close` before it refuses to close because of a statement, of which there is one.
     #[expect(unsafe_code, reason = "rusqlite has no function for it")]
     unsafe {
-        let next = || rusqlite::ffi::sqlite3_next_stmt(connection.handle(), std::ptr::null_mut());
+        let handle = connection.handle();
+        let mut one = std::ptr::null_mut();
+        let made =
+            rusqlite::ffi::sqlite3_prepare_v2(handle, c"SELECT 1".as_ptr(), -1, &raw mut one, std::ptr::null_mut());
+        if made != rusqlite::ffi::SQLITE_OK {
+            return;
+        }
+        let _refused = rusqlite::ffi::sqlite3_close(handle);
+        let next = || rusqlite::ffi::sqlite3_next_stmt(handle, std::ptr::null_mut());
         let mut statement = next();
         while !statement.is_null() {
             rusqlite::ffi::sqlite3_finalize(statement);

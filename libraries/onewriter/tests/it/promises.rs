@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{Closure, Scratch, add, boxed, mixed, notes, together};
+use crate::common::{Closure, Scratch, add, boxed, mixed, notes, patient, together};
 use onewriter::{Database, Error, Tx};
 use rusqlite::Connection;
 
@@ -122,17 +122,12 @@ fn a_savepoint_after_a_rollback_hides_nothing() {
 #[test]
 fn a_savepoint_that_rolls_back_loses_no_answer() {
     let scratch = Scratch::new();
-    let limit = |c: &mut Connection| c.execute_batch("PRAGMA max_page_count = 60");
-    let db = scratch.open_with(patient(scratch.options().on_writer(limit)));
-    db.write_with(|c| {
-        c.execute_batch("CREATE VIRTUAL TABLE word USING fts5(word, content = '')")?;
-        Ok::<_, Error>(())
-    })
-    .expect("made");
+    let words = "CREATE VIRTUAL TABLE IF NOT EXISTS word USING fts5(text, content=''); PRAGMA max_page_count = 60";
+    let db = scratch.open_with(patient(scratch.options().on_writer(move |c| c.execute_batch(words))));
     let large = |c: &mut Tx<'_>| {
         add("0")(c)?;
         let words: String = (0..60_000).map(|n| format!("w{n} ")).collect();
-        c.execute("INSERT INTO word(rowid, word) VALUES (1, ?1)", [words])?;
+        c.execute("INSERT INTO word(rowid, text) VALUES (1, ?1)", [words])?;
         Ok(0)
     };
     let answers = together(&db, vec![boxed(large), boxed(add("1")), boxed(add("2"))]);
