@@ -75,7 +75,7 @@ fn number(stat: &str, position: usize) -> Option<u64> {
 }
 
 fn greatest_rowid(connection: &Connection, table: &str) -> Option<u64> {
-    // A rowid may be any number, but no row takes less than six bytes of its page: a pointer of two, and a cell of four.
+    // A rowid may be any number, but no row takes less than six bytes of its page: a pointer of two, a cell of four.
     let most = "(SELECT page_count * page_size / 6 FROM pragma_page_count, pragma_page_size)";
     let sql = format!("SELECT min((SELECT max(rowid) FROM {}), {most})", quoted(table));
     let greatest: Option<i64> = connection.query_row(&sql, [], |row| row.get(0)).ok()?;
@@ -282,18 +282,22 @@ fn foreign_keys(connection: &Connection, table: &Table, all: &mut Vec<ForeignKey
     Ok(())
 }
 
+/// Name of a column of an index. For a key its order does not matter; SQLite requires the column's own collation, which
+/// most indexes have.
+fn bare(column: &str) -> &str {
+    let column = column.strip_suffix(" DESC").unwrap_or(column);
+    column.split_once(" COLLATE ").map_or(column, |(name, _)| name)
+}
+
 fn judge_parent(
     connection: &Connection,
     tables: &[Table],
     indexes: &[Index],
     key: &mut ForeignKey,
 ) -> rusqlite::Result<()> {
-    // Of an index of a key the order does not matter. SQLite requires the column's own collation, which most indexes have.
-    let bare =
-        |column: &str| column.strip_suffix(" DESC").unwrap_or(column).split(" COLLATE ").next().map(str::to_owned);
-    let same = |a: &str, b: &str| bare(a).zip(bare(b)).is_some_and(|(a, b)| a.eq_ignore_ascii_case(&b));
+    let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
     let begins = |index: &&Index| {
-        let first: Vec<&str> = index.columns.iter().take(key.columns.len()).map(String::as_str).collect();
+        let first: Vec<&str> = index.columns.iter().take(key.columns.len()).map(|column| bare(column)).collect();
         first.len() == key.columns.len() && key.columns.iter().all(|column| first.iter().any(|one| same(one, column)))
     };
     let own = tables.iter().find(|table| same(&table.name, &key.table));
@@ -316,7 +320,7 @@ fn judge_parent(
     }
     let equal = |columns: &[String]| {
         columns.len() == key.parent_columns.len()
-            && key.parent_columns.iter().all(|column| columns.iter().any(|one| same(one, column)))
+            && key.parent_columns.iter().all(|column| columns.iter().any(|one| same(bare(one), column)))
     };
     let unique =
         |index: &Index| same(&index.table, &parent.name) && index.unique && !index.partial && equal(&index.columns);
