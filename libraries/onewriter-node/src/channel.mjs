@@ -122,7 +122,7 @@ export class Channel {
         } catch (error) {
             // Too large, or no memory for the copy.
             for (const { reject } of batch) reject(new OnewriterError('ERR_STATEMENT', error.message));
-            this.#schedule();
+            this.#next();
         }
     }
 
@@ -136,6 +136,11 @@ export class Channel {
             if (Array.isArray(answer)) resolve(value(answer));
             else reject(new OnewriterError(answer.code, answer.message, answer));
         }
+        this.#next();
+    }
+
+    /** Sends what is left, or lets the process end. */
+    #next() {
         this.#release();
         if (this.pending > 0 || this.#closing) this.#schedule();
         else this.#thread.unref();

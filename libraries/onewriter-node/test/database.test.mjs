@@ -129,6 +129,17 @@ for (const driver of DRIVERS) {
         assert.equal(await codeOf(db.read('SELECT no FROM note')), 'SQLITE_ERROR');
         assert.equal((await db.read('SELECT * FROM note')).length, 50);
     });
+
+    test(`${driver}: a statement returns the columns of a table that was altered meanwhile`, async (t) => {
+        const db = await create(t, ['CREATE TABLE t(a)', 'INSERT INTO t VALUES (1)'], { driver, readers: 1 });
+        const all = 'SELECT * FROM t';
+        const both = async () => [await db.read(all), (await db.execute(all)).rows];
+        assert.deepEqual(await both(), [[{ a: 1 }], [{ a: 1 }]]);
+        await db.execute('ALTER TABLE t ADD COLUMN b DEFAULT 2');
+        assert.deepEqual(await both(), [[{ a: 1, b: 2 }], [{ a: 1, b: 2 }]]);
+        await db.execute('ALTER TABLE t DROP COLUMN a');
+        assert.deepEqual(await both(), [[{ b: 2 }], [{ b: 2 }]]);
+    });
 }
 
 test('what is no plan is refused', async (t) => {

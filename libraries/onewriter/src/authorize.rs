@@ -15,25 +15,43 @@ pub const INSIDE: u8 = 1;
 /// No closure is running, and this crate commits. In the other modes SQLite commits nothing.
 pub const COMMITTING: u8 = 2;
 
-/// Names of the savepoints that a closure has prepared.
+/// What a closure has prepared that lasts until the end of the transaction, which it may share.
 #[derive(Default)]
-pub struct Savepoints {
+pub struct Seen {
     any: AtomicBool,
-    names: Mutex<Vec<String>>,
+    /// Names of savepoints.
+    savepoints: Mutex<Vec<String>>,
+    /// `PRAGMA defer_foreign_keys`.
+    defers: AtomicBool,
 }
 
-impl Savepoints {
-    fn note(&self, name: &str) {
-        self.any.store(true, Relaxed);
-        let mut names = lock(&self.names);
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
+impl Seen {
+    fn note(&self, action: &AuthAction<'_>) {
+        match action {
+            AuthAction::Savepoint { operation: TransactionOperation::Begin, savepoint_name: name } => {
+                self.any.store(true, Relaxed);
+                let mut names = lock(&self.savepoints);
+                if !names.iter().any(|known| known == name) {
+                    names.push((*name).to_owned());
+                }
+            }
+            AuthAction::Pragma { pragma_name, pragma_value: Some(_) }
+                if pragma_name.eq_ignore_ascii_case("defer_foreign_keys") =>
+            {
+                self.any.store(true, Relaxed);
+                self.defers.store(true, Relaxed);
+            }
+            _ => {}
         }
     }
 
-    /// The names since the last call.
-    pub fn take(&self) -> Vec<String> {
-        if self.any.swap(false, Relaxed) { std::mem::take(&mut *lock(&self.names)) } else { Vec::new() }
+    /// The names of savepoints since the last call, and whether foreign keys were deferred.
+    pub fn take(&self) -> (Vec<String>, bool) {
+        if self.any.swap(false, Relaxed) {
+            (std::mem::take(&mut *lock(&self.savepoints)), self.defers.swap(false, Relaxed))
+        } else {
+            (Vec::new(), false)
+        }
     }
 }
 
@@ -67,14 +85,12 @@ pub fn set(
     connection: &mut Connection,
     mode: Arc<AtomicU8>,
     savepoint: Arc<str>,
-    seen: Arc<Savepoints>,
+    seen: Arc<Seen>,
 ) -> rusqlite::Result<()> {
     let rule = move |context: AuthContext<'_>| match mode.load(Relaxed) {
         OUTSIDE | COMMITTING => Authorization::Allow,
         _ if is_allowed(&context, &savepoint) => {
-            if let AuthAction::Savepoint { operation: TransactionOperation::Begin, savepoint_name } = context.action {
-                seen.note(savepoint_name);
-            }
+            seen.note(&context.action);
             Authorization::Allow
         }
         _ => Authorization::Deny,

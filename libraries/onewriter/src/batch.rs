@@ -106,21 +106,27 @@ impl Writer {
                 jobs.push_front(job);
                 break;
             }
-            if !job.begin(now) {
-                continue;
-            }
-            self.counters.waits.add(nanos(now.saturating_duration_since(job.since())));
+            // Until the transaction has begun, the caller can give up.
             if let Err(error) = self.enter(&mut batch) {
                 // The remaining jobs would wait as long and get the same error.
                 let (left, same) = jobs.drain(..).partition(|job| job.kind() == Kind::Exclusive);
                 jobs = left;
                 for job in std::iter::once(job).chain::<Jobs>(same) {
-                    self.counters.failed.fetch_add(1, Relaxed);
-                    job.begin(started);
-                    job.refuse(error.clone().into());
+                    if job.begin(started) {
+                        self.counters.failed.fetch_add(1, Relaxed);
+                        job.refuse(error.clone().into());
+                    }
                 }
                 break;
             }
+            if batch.done.is_empty() {
+                // It may have waited for another process.
+                now = Instant::now();
+            }
+            if !job.begin(now) {
+                continue;
+            }
+            self.counters.waits.add(nanos(now.saturating_duration_since(job.since())));
             self.one(job, &mut batch);
             now = Instant::now();
             if batch.done.len() >= most || now.saturating_duration_since(started) >= time {
@@ -139,7 +145,7 @@ impl Writer {
             // does, and the disk may be full.
             let cause = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ABORT_ROLLBACK), None);
             refuse(&mut batch.done, &Shared::RolledBack(Arc::new(cause)));
-            self.begin()?;
+            self.begin(None)?;
             (batch.again, batch.has_base) = (batch.done.len(), false);
         }
         Ok(())

@@ -197,11 +197,6 @@ pub fn finalize_statements(connection: &Connection) {
     }
 }
 
-/// Runs a statement without parameters through the prepared statement cache.
-pub fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached(sql)?.execute([]).map(drop)
-}
-
 /// Whether deferred foreign keys are violated, so that a commit would fail
 /// (<https://sqlite.org/c3ref/c_dbstatus_options.html>).
 pub fn has_deferred_violations(connection: &Connection) -> bool {

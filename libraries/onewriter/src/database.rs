@@ -2,18 +2,19 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::checkpoint::{Checkpointing, Limits, Stop};
 use crate::connection::{self, Purpose};
 use crate::counters::{Counters, Live};
 use crate::error::{Error, Result};
 use crate::job::{Exclusive, Once, Repeatable};
+use crate::nesting;
 use crate::options::Options;
 use crate::panics::guarded;
 use crate::readers::Readers;
@@ -70,17 +71,27 @@ impl Options {
 impl Database {
     /// Opens the database, or returns the one of this process that has the same file.
     fn open(options: Options) -> Result<Self> {
+        let opening = (&raw const OPENED).addr();
+        if nesting::is_held(opening) {
+            return Err(Error::Nested);
+        }
+        let _held = nesting::hold(&[opening]);
         let mut opened = lock(&OPENED);
         opened.retain(|(_, last)| last.strong_count() > 0);
         // A file that does not exist yet is not open.
-        let same = options.path.canonicalize().ok();
+        let same = canonical(&options.path);
         let known = opened.iter().find(|(path, _)| Some(path) == same.as_ref()).and_then(|(_, last)| last.upgrade());
-        if let Some(last) = known.filter(|last| !last.0.queue.is_closed() && last.0.check().is_ok()) {
-            return Ok(Self { last, timeout: options.timeout });
+        if let Some(last) = known {
+            // SQLite would take the locks of the parent for its own.
+            last.0.check_fork()?;
+            if !last.0.queue.is_closed() && last.0.check().is_ok() {
+                return Ok(Self { last, timeout: options.timeout });
+            }
         }
         let (path, timeout) = (options.path.clone(), options.timeout);
-        let database = Self { last: Arc::new(Last(open_anew(options)?)), timeout };
-        if let Ok(path) = path.canonicalize() {
+        // A closure that sets up a connection may panic.
+        let database = Self { last: Arc::new(Last(guarded(|| open_anew(options))?)), timeout };
+        if let Some(path) = canonical(&path) {
             opened.retain(|(known, _)| *known != path);
             opened.push((path, Arc::downgrade(&database.last)));
         }
@@ -164,7 +175,9 @@ impl Database {
         let (shared, since) = (self.shared(), Instant::now());
         shared.check()?;
         match shared.sit(self.timeout) {
-            Some(mut seated) => seated.writer().alone(|connection| closure(&mut Tx::new(connection))),
+            Some(mut seated) => {
+                seated.writer().alone(self.deadline(since), |connection| closure(&mut Tx::new(connection)))
+            }
             None => shared.wait_for(Once(Some(closure)), since, self.deadline(since)),
         }
     }
@@ -187,7 +200,9 @@ impl Database {
         let (shared, since) = (self.shared(), Instant::now());
         shared.check()?;
         match shared.sit(self.timeout) {
-            Some(mut seated) => seated.writer().alone(|connection| closure(&mut Tx::new(connection))),
+            Some(mut seated) => {
+                seated.writer().alone(self.deadline(since), |connection| closure(&mut Tx::new(connection)))
+            }
             None => shared.wait_for(Repeatable(closure), since, self.deadline(since)),
         }
     }
@@ -321,8 +336,10 @@ impl Database {
         }
         let answer = Arc::<Slot<Result<T, E>>>::default();
         let ended = Ends(answer.clone());
-        let span = tracing::Span::current();
+        let (span, callers) = (tracing::Span::current(), nesting::here());
         readers.run(move || {
+            // The caller waits for it, and may hold a database.
+            let _held = nesting::hold(&callers);
             // A caller that has gone gets no answer.
             let _gone = ended.0.fill(span.in_scope(|| lease.read(closure)));
         })?;
@@ -339,7 +356,7 @@ impl Database {
         mut closure: impl FnMut(&Connection) -> Result<T, E>,
     ) -> Result<Vec<T>, E> {
         let deadline = self.deadline(Instant::now());
-        self.readers()?.with_all(deadline, |lease| lease.read(&mut closure))?.into_iter().collect()
+        self.readers()?.lend_all(deadline)?.into_iter().map(|lease| lease.read(&mut closure)).collect()
     }
 
     fn readers(&self) -> Result<&Arc<Readers>> {
@@ -394,6 +411,16 @@ impl<T> Drop for Ends<T> {
     fn drop(&mut self) {
         self.0.close();
     }
+}
+
+/// The canonical path of a database file that exists. SQLite knows the path of a URI.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    if !path.to_str().is_some_and(|path| path.starts_with("file:")) {
+        return path.canonicalize().ok();
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(path, flags).ok()?;
+    Path::new(connection.path()?).canonicalize().ok()
 }
 
 fn open_anew(mut options: Options) -> Result<Arc<Shared>> {

@@ -47,9 +47,9 @@ pub enum Error {
     #[error("the commit failed: {0}")]
     Commit(#[source] Arc<rusqlite::Error>),
 
-    /// The closure succeeded, but SQLite rolled back the whole transaction because of an error in another closure, such
-    /// as a full disk.
-    #[error("another write of the same transaction ended it: {0}")]
+    /// The closure succeeded, but SQLite rolled back the whole transaction because of an error, such as a full disk, in
+    /// another closure, or in this one, which went on after it.
+    #[error("SQLite has rolled back the transaction: {0}")]
     RolledBack(#[source] Arc<rusqlite::Error>),
 
     /// A sync has failed earlier, and [`Options::stop_after_failed_sync`](crate::Options::stop_after_failed_sync) is
@@ -57,9 +57,9 @@ pub enum Error {
     #[error("no more writes after a failed sync: {0}")]
     Stopped(#[source] Arc<rusqlite::Error>),
 
-    /// The write-ahead log has reached [`Options::max_log`](crate::Options::max_log), and a reader prevents its
-    /// truncation. The closure did not run.
-    #[error("the write-ahead log has {frames} frames, and a reader still needs them")]
+    /// The write-ahead log has reached [`Options::max_log`](crate::Options::max_log), and cannot be truncated: a reader
+    /// still needs it, or another program runs the checkpoints. The closure did not run.
+    #[error("the write-ahead log has {frames} frames, and cannot be truncated")]
     LogFull {
         /// Frames in the log.
         frames: u64,
@@ -83,7 +83,8 @@ pub enum Error {
     Panicked(String),
 
     /// The call came from inside a closure of the same database, directly or through closures of other databases, or
-    /// from a `tracing` subscriber during a commit; it would wait for itself.
+    /// from a `tracing` subscriber during a commit; it would wait for itself. So would one that opens a
+    /// database while another one is set up ([`Options::on_writer`](crate::Options::on_writer)).
     #[error("a call inside a closure of the same database: use the connection that the closure was given")]
     Nested,
 

@@ -1,6 +1,6 @@
 //! Backups, checkpoints, and the configuration of SQLite.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,10 +23,19 @@ impl Database {
     /// lasts. In asynchronous code run it in a thread for blocking calls.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or has a log beside it (`-wal`, `-journal`): it is a database in use, such as this
+    /// one, or one that was not closed.
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.shared().check_fork()?;
         let path = path.as_ref();
+        for end in ["-wal", "-journal"] {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(end);
+            if Path::new(&beside).exists() {
+                let why = "it has a log, which SQLite would apply to the copy: it is open, or was not closed";
+                return Err(Error::Open { path: path.into(), source: why.into() });
+            }
+        }
         let mut name = path.as_os_str().to_owned();
         // Backups to one file may run at the same time, also in several processes.
         let number = BACKUPS.fetch_add(1, Ordering::Relaxed);
@@ -34,7 +43,8 @@ impl Database {
         let partial = Path::new(&name);
         let wrong = |error: std::io::Error| Error::Open { path: partial.into(), source: error.into() };
         let copied = self.copy_to(partial).and_then(|()| {
-            File::open(partial).and_then(|file| file.sync_all()).map_err(wrong)?;
+            // Windows syncs no file that is open for reading only.
+            OpenOptions::new().write(true).open(partial).and_then(|file| file.sync_all()).map_err(wrong)?;
             fs::rename(partial, path).map_err(wrong)?;
             // The name of the file is in its folder, which Unix syncs like a file.
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

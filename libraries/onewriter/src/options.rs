@@ -142,8 +142,8 @@ impl Options {
         self
     }
 
-    /// Whether all writes return [`Error::Stopped`](crate::Error::Stopped) after an I/O error of a commit or of a
-    /// checkpoint. Default: `false`, the next write is tried as if nothing had been.
+    /// Whether all writes return [`Error::Stopped`](crate::Error::Stopped) after an I/O error of a commit, of a checkpoint,
+    /// or of the last statement of [`Database::exclusive`](crate::Database::exclusive). Default: `false`, the next write is tried as if nothing had been.
     ///
     /// After a failed sync, Linux marks the data as written though it is not on the disk, and a later sync succeeds.
     /// With `true` nothing more is committed, and the log is not carried over at the close. Only a new process that

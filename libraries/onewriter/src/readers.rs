@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::nesting;
 use crate::options::Options;
 use crate::panics::guarded;
+use crate::sql::Prepared;
 use crate::sync::{Condvar, Mutex, lock, wait_timeout};
 use crate::wait::{self, Slot};
 use crate::watch::Watch;
@@ -47,6 +48,8 @@ struct Work {
 }
 
 struct Reader {
+    begin: Prepared,
+    rollback: Prepared,
     connection: Connection,
     /// Mode of the authorizer.
     inside: Arc<AtomicU8>,
@@ -88,7 +91,8 @@ impl Readers {
             authorize::set(&mut connection, inside.clone(), "".into(), Arc::default())?;
             let watch = Arc::new(Watch::new(&connection));
             lock(&self.watches).push(watch.clone());
-            lock(&self.state).idle.push(Reader { connection, inside, watch });
+            let (begin, rollback) = (Prepared::new(&connection, "BEGIN")?, Prepared::new(&connection, "ROLLBACK")?);
+            lock(&self.state).idle.push(Reader { begin, rollback, connection, inside, watch });
         }
         Ok(())
     }
@@ -152,17 +156,11 @@ impl Readers {
         }
     }
 
-    /// Calls `each` with each connection of the pool, when all of them are idle.
-    pub fn with_all<R>(
-        self: &Arc<Self>,
-        deadline: Option<Instant>,
-        each: impl FnMut(Lease) -> R,
-    ) -> Result<Vec<R>, Error> {
-        let all = lock(&self.all);
+    /// Waits for all connections of the pool.
+    pub fn lend_all(self: &Arc<Self>, deadline: Option<Instant>) -> Result<Vec<Lease>, Error> {
+        let _all = lock(&self.all);
         let count = lock(&self.watches).len();
-        let leases = (0..count).map(|_| self.lend(deadline)).collect::<Result<Vec<_>, _>>();
-        drop(all);
-        Ok(leases?.into_iter().map(each).collect())
+        (0..count).map(|_| self.lend(deadline)).collect()
     }
 
     /// Runs a read in a thread of its own, and starts one if none is idle. There are as many as connections at most,
@@ -208,18 +206,23 @@ impl Readers {
 
     /// Gives the connection to the caller that has waited longest.
     fn give_back(&self, mut reader: Reader) {
-        let mut state = lock(&self.state);
-        if state.is_closed {
-            return;
-        }
-        while let Some(place) = state.waiting.pop_front() {
+        loop {
+            let mut state = lock(&self.state);
+            if state.is_closed {
+                return;
+            }
+            let Some(place) = state.waiting.pop_front() else {
+                state.idle.push(reader);
+                return;
+            };
+            // The waker may be code of the application, and call this crate.
+            drop(state);
             match place.fill(reader) {
                 Ok(()) => return,
                 // The caller no longer waits.
                 Err(back) => reader = back,
             }
         }
-        state.idle.push(reader);
     }
 
     /// Rejects new reads. Borrowed connections are closed when they are returned.
@@ -262,8 +265,8 @@ impl Drop for Place<'_> {
 impl Lease {
     /// Runs the closure in a transaction, so that all its reads see the same snapshot.
     pub fn read<T, E: From<Error>>(self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
-        let Some(Reader { connection, inside, .. }) = &self.reader else { return Err(Error::Closed.into()) };
-        connection::execute(connection, "BEGIN").map_err(Error::from)?;
+        let Some(Reader { begin, connection, inside, .. }) = &self.reader else { return Err(Error::Closed.into()) };
+        begin.run(connection).map_err(Error::from)?;
         let _held = nesting::hold(&[self.readers.address()]);
         inside.store(INSIDE, Relaxed);
         // The drop of the lease ends the transaction, also after a panic in a conversion.
@@ -281,7 +284,7 @@ impl Drop for Lease {
         connection::end_statements(&reader.connection);
         if !reader.connection.is_autocommit() {
             // A transaction that only read has nothing to lose, and a failure is found by the next `BEGIN`.
-            let _ended = connection::execute(&reader.connection, "ROLLBACK");
+            let _ended = reader.rollback.run(&reader.connection);
         }
         self.readers.give_back(reader);
     }

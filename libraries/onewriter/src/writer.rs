@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ffi};
 
-use crate::authorize::{self, COMMITTING, INSIDE, OUTSIDE, Savepoints};
+use crate::authorize::{self, COMMITTING, INSIDE, OUTSIDE, Seen};
 use crate::checkpoint::{Checkpointing, Stop, truncate_now};
 use crate::connection::{self, Purpose};
 use crate::counters::Live;
@@ -26,7 +26,7 @@ pub struct Writer {
     inside: Arc<AtomicU8>,
     /// Whether SQLite has rolled back since the last `BEGIN`. A savepoint after that begins a transaction as well.
     rolled_back: Arc<AtomicBool>,
-    savepoints: Arc<Savepoints>,
+    seen: Arc<Seen>,
     pub checkpointing: Checkpointing,
     stop: Arc<Stop>,
     pub counters: Arc<Live>,
@@ -64,8 +64,8 @@ impl Writer {
         let mut connection = connection::open(options, Purpose::Write)?;
         let inside = Arc::new(AtomicU8::new(OUTSIDE));
         let sql = Statements::prepare(&connection)?;
-        let savepoints = Arc::<Savepoints>::default();
-        authorize::set(&mut connection, inside.clone(), sql.name.clone(), savepoints.clone())?;
+        let seen = Arc::<Seen>::default();
+        authorize::set(&mut connection, inside.clone(), sql.name.clone(), seen.clone())?;
         // A closure that goes on after SQLite has rolled back would write outside of any transaction, and so would a
         // statement that outlives its closure.
         let flag = inside.clone();
@@ -79,7 +79,7 @@ impl Writer {
             sql,
             inside,
             rolled_back,
-            savepoints,
+            seen,
             checkpointing,
             stop,
             counters,
@@ -96,12 +96,18 @@ impl Writer {
         self.options.max_write.zip(self.watch.clone())
     }
 
-    /// Runs one closure in a commit of its own.
-    pub fn alone<T, E: From<Error>>(&mut self, closure: impl FnOnce(&mut Connection) -> Result<T, E>) -> Result<T, E> {
+    /// Runs one closure in a commit of its own, which has begun by `deadline`.
+    pub fn alone<T, E: From<Error>>(
+        &mut self,
+        deadline: Option<Instant>,
+        closure: impl FnOnce(&mut Connection) -> Result<T, E>,
+    ) -> Result<T, E> {
         let span = tracing::debug_span!("commit", writes = 1, inline = true).entered();
         let started = Instant::now();
-        if let Err(error) = self.begin() {
-            return self.failed(Err(Error::from(error).into()));
+        if let Err(error) = self.begin(deadline) {
+            let is_busy = matches!(&error, Shared::Begin(cause) if is_busy(cause));
+            let is_late = is_busy && deadline.is_some_and(|at| at <= Instant::now());
+            return self.failed(Err(if is_late { Error::Timeout } else { error.into() }.into()));
         }
         let result = self.run(&[], |connection| guarded(|| closure(connection)));
         let result = match self.state_after(result.is_ok()) {
@@ -147,13 +153,16 @@ impl Writer {
             Err(error) => return closure(Err(error)),
         };
         let result = closure(Ok(&mut opened));
+        let last = rusqlite::Error::SqliteFailure(ffi::Error::new(connection::last_code(&opened)), None);
+        self.stop.note(&Arc::new(last));
         connection::finalize_statements(&opened);
         drop(opened);
         self.checkpointing.after_commit(&self.connection, &self.counters);
         result
     }
 
-    pub fn begin(&mut self) -> Result<(), Shared> {
+    /// Begins a transaction. With a deadline, it waits no longer for another process.
+    pub fn begin(&mut self, deadline: Option<Instant>) -> Result<(), Shared> {
         if let Some(cause) = self.stop.cause() {
             return Err(Shared::Stopped(cause.clone()));
         }
@@ -162,7 +171,7 @@ impl Writer {
         {
             return Err(Shared::LogFull { frames });
         }
-        self.begin_between_others().map_err(|error| {
+        self.begin_between_others(deadline).map_err(|error| {
             if is_busy(&error) {
                 self.counters.busy.fetch_add(1, Relaxed);
             }
@@ -172,13 +181,14 @@ impl Writer {
 
     /// Waits for another process that writes, in shorter steps than SQLite's busy handler, whose pauses grow to 100 ms:
     /// a process that writes without a pause would leave no gap that such a step meets.
-    fn begin_between_others(&self) -> rusqlite::Result<()> {
+    fn begin_between_others(&self, deadline: Option<Instant>) -> rusqlite::Result<()> {
         self.rolled_back.store(false, Relaxed);
         self.connection.busy_timeout(Duration::ZERO)?;
         let mut began = self.execute(&self.sql.begin);
         if matches!(&began, Err(error) if is_busy(error)) {
-            let started = Instant::now();
-            while matches!(&began, Err(error) if is_busy(error)) && started.elapsed() < self.patience {
+            let patient = Instant::now() + self.patience;
+            let until = deadline.map_or(patient, |deadline| deadline.min(patient));
+            while matches!(&began, Err(error) if is_busy(error)) && Instant::now() < until {
                 std::thread::sleep(STEP);
                 began = self.execute(&self.sql.begin);
             }
@@ -241,7 +251,7 @@ impl Writer {
     pub fn state_after(&mut self, ok: bool) -> After {
         let code = connection::last_code(&self.connection);
         connection::end_statements(&self.connection);
-        let savepoints = self.savepoints.take();
+        let (savepoints, defers) = self.seen.take();
         if self.rolled_back.load(Relaxed) || self.connection.is_autocommit() {
             // The closure may have begun another transaction with a savepoint.
             self.roll_back();
@@ -254,8 +264,13 @@ impl Writer {
             savepoints.iter().for_each(|name| connection::release(&self.connection, name));
         }
         self.forget(&savepoints);
+        let violates = connection::has_deferred_violations(&self.connection);
+        if defers && let Err(error) = connection::pragma(&self.connection, "PRAGMA defer_foreign_keys = OFF") {
+            self.roll_back();
+            return After::Lost(Arc::new(error));
+        }
         match ok {
-            true if connection::has_deferred_violations(&self.connection) => After::ForeignKey,
+            true if violates => After::ForeignKey,
             true => After::Kept,
             false => After::TakenBack,
         }
@@ -269,6 +284,9 @@ impl Writer {
     }
 
     /// Checkpoints the log as far as readers allow, and closes the connection.
+    ///
+    /// # Errors
+    /// If the checkpoint fails.
     pub fn close(self) -> Result<(), Error> {
         connection::finalize_statements(&self.connection);
         if self.stop.cause().is_some() {
@@ -278,7 +296,14 @@ impl Writer {
             // one that takes the place of this one.
             let _done = truncate_now(&self.connection)?;
         }
-        self.connection.close().map_err(|(_, error)| error.into())
+        Ok(())
+    }
+}
+
+/// Closes the connection: a prepared statement, as this crate has some, would keep it open.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        connection::finalize_statements(&self.connection);
     }
 }
 

@@ -217,6 +217,39 @@ fn a_backup_is_the_database_of_one_moment() {
 }
 
 #[test]
+fn a_backup_replaces_no_database_with_a_log() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    db.write_with(add("one")).expect("written");
+    let copy = scratch.path().with_file_name("copy.db");
+    let old = Connection::open(&copy).expect("it opens");
+    old.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE note(id, text); INSERT INTO note VALUES (1, 'old')")
+        .expect("made");
+    for path in [&copy, &scratch.path()] {
+        let refused = db.backup_to(path).expect_err("refused").to_string();
+        assert!(refused.contains("log"), "{refused}");
+    }
+    assert_eq!(old.query_row("SELECT text FROM note", [], |row| row.get::<_, String>(0)).expect("read"), "old");
+    drop(old);
+    db.backup_to(&copy).expect("copied");
+    assert_eq!(notes(&copy), ["one"]);
+}
+
+#[test]
+fn a_panic_while_a_database_opens_concerns_no_other() {
+    let scratch = Scratch::new();
+    let opened = scratch.options().on_writer(|_| panic!("of the test")).open();
+    assert!(matches!(opened, Err(Error::Panicked(_))), "{opened:?}");
+    let elsewhere = Scratch::new();
+    let path = elsewhere.path();
+    let opens = move |_: &mut Connection| match Options::new(&path).open() {
+        Err(Error::Nested) => Ok(()),
+        other => panic!("{other:?}"),
+    };
+    scratch.open_with(scratch.options().on_writer(opens)).write_with(add("one")).expect("written");
+}
+
+#[test]
 fn a_checkpoint_empties_the_log_or_tells_that_it_could_not() {
     let scratch = Scratch::new();
     let db = scratch.open();
@@ -267,6 +300,28 @@ fn a_call_gives_up_if_it_cannot_begin_in_time() {
     let nested = db.read_with(move |_| thread::spawn(move || read.read(|_| Ok(()))).join().expect("no panic"));
     assert!(matches!(nested, Err(Error::Timeout)), "{nested:?}");
     assert_eq!(notes(&scratch.path()), ["one", "two"]);
+}
+
+#[test]
+fn another_process_that_writes_counts_for_the_time_of_a_call() {
+    let scratch = Scratch::new();
+    let patient = |c: &mut Connection| c.busy_timeout(Duration::from_secs(600));
+    let db = scratch.open_with(scratch.options().on_writer(patient));
+    let other = Connection::open(scratch.path()).expect("it opens");
+    other.execute_batch("BEGIN IMMEDIATE").expect("begun");
+    let hurried = db.with_timeout(Duration::from_millis(20));
+    let alone = hurried.write_with(add("late"));
+    assert!(matches!(alone, Err(Error::Timeout)), "{alone:?}");
+    // The writer thread waits for the other process, and its callers do not.
+    let task = db.clone();
+    let task = thread::spawn(move || pollster::block_on(task.write_with_async(add("one"))));
+    for _ in 0..5 {
+        let queued = hurried.write_with(add("late"));
+        assert!(matches!(queued, Err(Error::Timeout)), "{queued:?}");
+    }
+    other.execute_batch("COMMIT").expect("committed");
+    task.join().expect("no panic").expect("written");
+    assert_eq!(notes(&scratch.path()), ["one"]);
 }
 
 #[test]
@@ -378,4 +433,38 @@ fn a_forked_child_is_refused() {
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(libc::WEXITSTATUS(status), 0, "a call was not refused");
     db.write_with(add("one")).expect("the parent goes on");
+}
+
+/// The test below runs it in a process of its own: no other thread opens a database when it forks.
+#[cfg(unix)]
+#[test]
+#[ignore = "another test runs it"]
+#[expect(unsafe_code, reason = "it forks")]
+fn forks_and_opens() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    // SAFETY: no other thread holds a lock that the child needs; it ends without clean-up.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let refused = matches!(scratch.options().open(), Err(Error::Forked));
+        let elsewhere = Scratch::new();
+        let opened = elsewhere.options().open().is_ok();
+        drop(elsewhere);
+        // SAFETY: as above.
+        unsafe { libc::_exit(if refused && opened { 0 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: the child is of this process.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(libc::WEXITSTATUS(status), 0, "the database of the parent was opened, or another one was not");
+    db.write_with(add("one")).expect("the parent goes on");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_forked_child_opens_other_databases_than_its_parent() {
+    let mut command = std::process::Command::new(std::env::current_exe().expect("this program"));
+    let ended = command.args(["api::forks_and_opens", "--exact", "--ignored"]).output().expect("it starts");
+    let told = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && told.contains("1 passed"), "{told}");
 }

@@ -50,13 +50,15 @@ fn a_failed_sync_is_answered_and_may_come_back_after_a_crash() {
 #[test]
 fn nothing_is_written_after_a_failed_sync_if_the_application_wants_so() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    for fails_at_checkpoint in [false, true] {
+    for fails_at in ["a commit", "an idle checkpoint", "a checkpoint that was asked for"] {
         let scratch = Scratch::new();
         let db = scratch.open_with(options(&scratch).stop_after_failed_sync(true));
         db.write_with(add("before")).expect("written");
         db.execute("INSERT INTO note(text) VALUES ('before')", ()).expect_err("an error of a closure stops nothing");
         FAILS.store(true, Relaxed);
-        if fails_at_checkpoint {
+        if fails_at == "a checkpoint that was asked for" {
+            db.checkpoint().expect_err("a sync fails");
+        } else if fails_at == "an idle checkpoint" {
             // The background thread checkpoints an idle log.
             let started = std::time::Instant::now();
             while db.write(|_| Ok(())).is_ok() {

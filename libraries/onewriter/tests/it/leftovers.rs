@@ -231,3 +231,12 @@ fn a_closed_database_has_no_open_file() {
     assert_eq!(descriptors(&scratch.path()), 0, "{closed:?}");
     closed.expect("closed");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_database_that_does_not_open_has_no_open_file() {
+    let scratch = Scratch::new();
+    let refuses = |_: &mut Connection| Err(rusqlite::Error::InvalidQuery);
+    scratch.options().on_reader(refuses).open().expect_err("refused");
+    assert_eq!(descriptors(&scratch.path()), 0);
+}

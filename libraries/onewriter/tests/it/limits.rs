@@ -80,6 +80,13 @@ fn each_reading_connection_is_reached_once() {
     sizes.dedup();
     assert_eq!((sizes.len(), opened.load(Relaxed)), (3, 3), "{sizes:?}");
     assert_eq!(db.each_reader(size).expect("read again").len(), 3);
+    let mut calls = 0;
+    let fails = |_: &Connection| {
+        calls += 1;
+        Err::<(), _>(Error::Closed)
+    };
+    assert!(db.each_reader(fails).is_err());
+    assert_eq!(calls, 1, "the first error ends it");
 }
 
 #[test]
@@ -91,6 +98,9 @@ fn one_file_has_one_writer_in_a_process() {
     let again = onewriter::Options::new(link).open().expect("opened");
     again.write_with(add("one")).expect("written");
     assert_eq!((db.counters().writes, again.counters().writes), (2, 2), "both are the same database");
+    let uri = format!("file:{}?cache=private", scratch.path().display());
+    let by_uri = onewriter::Options::new(uri).open().expect("opened");
+    assert_eq!(by_uri.counters().writes, 2, "a URI names the same database");
     db.close().expect("closed");
     assert!(matches!(again.write_with(add("two")), Err(Error::Closed)));
     let anew = scratch.options().open().expect("a closed one is opened anew");

@@ -180,6 +180,26 @@ fn savepoints_of_a_closure_split_nothing() {
 }
 
 #[test]
+fn deferred_foreign_keys_concern_one_closure() {
+    for is_repeatable in [false, true] {
+        let scratch = Scratch::new();
+        let db = scratch.open();
+        let make = "CREATE TABLE child(note INTEGER REFERENCES note(id))";
+        db.write_with(move |c| Ok::<_, Error>(c.execute_batch(make)?)).expect("made");
+        let defers = boxed(|c: &mut Tx<'_>| {
+            c.execute_batch("PRAGMA defer_foreign_keys = ON; INSERT INTO child VALUES (2)")?;
+            add("two")(c)
+        });
+        let fails = boxed(|c: &mut Tx<'_>| Ok(c.execute("INSERT INTO child VALUES (7)", [])? as i64));
+        let all = [(is_repeatable, boxed(add("one"))), (is_repeatable, defers), (is_repeatable, fails)];
+        let answers = mixed(&db, all.into());
+        assert!(answers[0].is_ok() && answers[1].is_ok(), "{answers:?}");
+        assert!(matches!(&answers[2], Err(Error::Sqlite(_))), "the statement fails: {answers:?}");
+        assert_eq!(notes(&scratch.path()), ["one", "two"]);
+    }
+}
+
+#[test]
 fn what_an_unguarded_closure_leaves_is_seen() {
     let temp = "CREATE TEMP TABLE half(x)";
     for half in ["PRAGMA user_version = 7", "PRAGMA application_id = 7", "SAVEPOINT a", temp] {
@@ -395,6 +415,13 @@ fn a_call_that_would_wait_for_itself_is_refused() {
     };
     circle(false);
     circle(true);
+    let (holder, back) = (db.clone(), db.clone());
+    let through_a_read = within(move || {
+        holder.write_with(move |_| {
+            pollster::block_on(other.read_with_async(move |_| back.write_with(add("never")).map(drop)))
+        })
+    });
+    is_nested(through_a_read);
     db.write_with(add("one")).expect("the database goes on");
     assert_eq!(notes(&scratch.path()), ["one"]);
 }
