@@ -1,5 +1,6 @@
 //! Interpretation of a PRAGMA's value by the linked SQLite, found by trying it on a new file.
 
+use litelab_observe::temporary::Temporary;
 use litelab_protocol::Value;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -11,7 +12,7 @@ use rusqlite::types::ValueRef;
 /// `name` must be a PRAGMA of SQLite, and none that affects the whole process, such as `hard_heap_limit`.
 #[must_use]
 pub fn tried(name: &str, first: &str, second: &str) -> Option<(Value, Option<Value>)> {
-    let folder = tempfile::tempdir().ok()?;
+    let folder = Temporary::folder().ok()?;
     // A file, because an in-memory database has no write-ahead log and no memory map.
     let connection = Connection::open(folder.path().join("tried.db")).ok()?;
     set(&connection, name, first).ok()?;

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 
 use litelab_model::advisory::Version;
 use litelab_model::pragma;
+use litelab_observe::temporary::Temporary;
 use litelab_protocol::{ConnectionSettings, Inspection, Value};
 use rusqlite::Connection;
+use tempfile::TempDir;
 use thiserror::Error;
 
 use crate::bundle;
@@ -84,7 +86,7 @@ pub enum StandInError {
 /// An empty database in a folder of its own.
 #[derive(Debug)]
 pub struct StandIn {
-    folder: tempfile::TempDir,
+    folder: Temporary<TempDir>,
     path: PathBuf,
 }
 
@@ -94,7 +96,7 @@ impl StandIn {
     /// # Errors
     /// If the folder or the database cannot be created.
     pub fn new(file: &File) -> Result<Self, StandInError> {
-        let folder = tempfile::Builder::new().prefix("litelab-doctor-").tempdir()?;
+        let folder = Temporary::folder()?;
         // A name with a question mark would be another DSN.
         let name: String = file.name.chars().filter(|c| c.is_alphanumeric() || "._-".contains(*c)).collect();
         let path = folder.path().join(if name.is_empty() { "app.db" } else { &name });

@@ -409,6 +409,9 @@ pub struct Statement {
     pub double_quoted_text: bool,
     /// Whether the statement writes.
     pub writes: bool,
+    /// Tables with rows that refer to the row that this `REPLACE` deletes, and are deleted or changed with it
+    /// (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`).
+    pub replaced_children: Vec<String>,
     /// PRAGMA that the statement sets, with its value: `["synchronous", "WAL"]`.
     pub pragma: Option<[String; 2]>,
     /// What is wrong with that PRAGMA, in the words of litelab's check of settings.

@@ -1,12 +1,12 @@
 //! Facts about the database file and the files beside it, read as bytes.
 
-use std::fs::{File as Descriptor, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::SystemTime;
 
-use litelab_observe::{DatabaseHeader, DatabaseHeaderError, FileSizes, WalIndex, sidecar};
+use litelab_observe::{DatabaseHeader, DatabaseHeaderError, FileSizes, WalIndex, open_regular, sidecar};
 use rustix::fs::{Access, access};
 
 use crate::defect;
@@ -64,7 +64,7 @@ fn attributes(file: &mut File, path: &Path, metadata: &Metadata) {
 /// Fields of the header; returns the state.
 fn content(file: &mut File, path: &Path) -> &'static str {
     let mut start = Vec::with_capacity(DatabaseHeader::BYTES);
-    match Descriptor::open(path).and_then(|open| open.take(DatabaseHeader::BYTES as u64).read_to_end(&mut start)) {
+    match open_regular(path).and_then(|open| open.take(DatabaseHeader::BYTES as u64).read_to_end(&mut start)) {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return "missing",
         Err(_) => return "unreadable",
@@ -117,7 +117,7 @@ fn version(number: u32) -> String {
 /// Whether there is a rollback journal with a header.
 pub(crate) fn journal_hot(path: &Path) -> bool {
     let mut magic = [0; 8];
-    let journal = Descriptor::open(sidecar(path, "-journal")).and_then(|mut open| open.read_exact(&mut magic));
+    let journal = open_regular(&sidecar(path, "-journal")).and_then(|mut open| open.read_exact(&mut magic));
     journal.is_ok() && magic == JOURNAL_MAGIC
 }
 
@@ -222,7 +222,7 @@ mod tests {
         let path = folder.path().join("app.db");
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE t(a); CREATE TABLE u(a)").unwrap();
         std::fs::write(folder.path().join("app.db?mode=ro"), "").unwrap();
-        Descriptor::options().write(true).open(&path).unwrap().set_len(8192).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(8192).unwrap();
         let file = look(&path);
         assert_eq!((file.missing_bytes, file.query_named), (Some(4096), vec!["app.db?mode=ro".to_owned()]));
     }

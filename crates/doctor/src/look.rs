@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use litelab_database::guard;
+use litelab_observe::temporary::Temporary;
 use rusqlite::Connection;
 use thiserror::Error;
 
 use crate::facts::{Facts, File, Host, Schema, Statement};
+use crate::snapshot::SnapshotError;
 use crate::{advice, file, host, process, schema, snapshot, statement};
 
 /// Largest number of messages of `PRAGMA quick_check` that are kept.
@@ -75,7 +77,7 @@ pub fn look(path: &Path, options: &Options) -> Result<Facts, LookError> {
 }
 
 fn advise(path: &Path, schema: &Schema, sql: &str, statements: &mut [Statement]) -> Result<(), LookError> {
-    let folder = tempfile::tempdir().map_err(|error| LookError::Copy(error.to_string()))?;
+    let folder = Temporary::folder().map_err(|error| LookError::Copy(error.to_string()))?;
     let copy = folder.path().join("copy.db");
     litelab_database::copy(path, &copy).map_err(|error| LookError::Copy(error.to_string()))?;
     let tried = Connection::open(&copy).and_then(|mut copy| {
@@ -108,6 +110,10 @@ fn content(path: &Path, options: &Options, file: &mut File, statements: &mut Vec
         Ok((schema, found, checks))
     });
     match read {
+        // What looks like damage can be a part of a transaction.
+        Ok(read) if read.locked && options.check => {
+            Schema { unread: Some(SnapshotError::Transaction.to_string()), ..Schema::default() }
+        }
         Ok(read) => {
             let (mut schema, found, checks) = read.content;
             schema.behind = read.behind;

@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use litelab_database::{guard, immutable};
-use litelab_observe::{DatabaseHeader, FileSizes, WalIndex, has_journal, sidecar};
+use litelab_observe::temporary::Temporary;
+use litelab_observe::{DatabaseHeader, FileSizes, WalIndex, has_journal, is_being_written, sidecar};
 use rusqlite::{Connection, OpenFlags};
 use thiserror::Error;
 
@@ -27,9 +28,9 @@ const WAL_HEADER: u64 = 32;
 /// Reason why the content could not be read.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
-    /// A transaction is under way in rollback mode, or was interrupted.
-    #[error("its journal is in use or left over")]
-    Journal,
+    /// A transaction in rollback mode writes to the file, or was interrupted.
+    #[error("it is in use by a transaction, or has the journal of an interrupted one")]
+    Transaction,
     /// The database file changed during every attempt.
     #[error("it changed during each of {ATTEMPTS} attempts")]
     Changing,
@@ -48,6 +49,8 @@ pub struct Snapshot<T> {
     pub content: T,
     /// Whether committed frames of the log are not in it.
     pub behind: bool,
+    /// Whether another process held the exclusive lock of rollback mode: it can have written a part of a transaction.
+    pub locked: bool,
 }
 
 /// What a write to the database file changes.
@@ -59,7 +62,10 @@ struct State {
     header: Option<(u32, u32)>,
     /// Salts of the log and frames copied by checkpoints: a checkpoint changes one or the other.
     log: Option<([u32; 2], u32)>,
+    /// In WAL mode a journal exists only while the mode changes.
     journal: bool,
+    /// In rollback mode, whether another process may write to the file.
+    locked: bool,
 }
 
 impl State {
@@ -76,8 +82,8 @@ impl State {
             bytes: metadata.map_or(0, |metadata| metadata.len()),
             header: header.map(|header| (header.change_counter, header.pages)),
             log: index.map(|index| (index.salts, index.backfilled)),
-            // In WAL mode a journal exists only while the mode changes.
             journal: has_journal(path),
+            locked: !wal && is_being_written(path),
         };
         (state, wal && backlog)
     }
@@ -96,10 +102,12 @@ pub fn read<T>(
             std::thread::sleep(PAUSE);
         }
         let (before, backlog) = State::of(path);
-        if before.journal {
-            if attempt + 1 == ATTEMPTS {
-                return Err(SnapshotError::Journal);
-            }
+        let is_last = attempt + 1 == ATTEMPTS;
+        if before.journal && is_last {
+            return Err(SnapshotError::Transaction);
+        }
+        // A lock without a journal can last: `locking_mode = EXCLUSIVE`.
+        if before.journal || before.locked && !is_last {
             continue;
         }
         let sizes = FileSizes::of(path);
@@ -110,7 +118,11 @@ pub fn read<T>(
         if let Some(content) = content
             && State::of(path).0 == before
         {
-            return Ok(Snapshot { content: content?, behind: backlog && !copied });
+            let content = content.map_err(|error| match before.locked {
+                true => SnapshotError::Transaction,
+                false => error.into(),
+            });
+            return Ok(Snapshot { content: content?, behind: backlog && !copied, locked: before.locked });
         }
     }
     Err(SnapshotError::Changing)
@@ -129,7 +141,7 @@ fn of_copy<T>(
     before: &State,
     read: &mut impl FnMut(&Connection) -> rusqlite::Result<T>,
 ) -> Result<Option<rusqlite::Result<T>>, SnapshotError> {
-    let folder = tempfile::tempdir()?;
+    let folder = Temporary::folder()?;
     let copy = folder.path().join("copy.db");
     std::fs::copy(path, &copy)?;
     match std::fs::copy(sidecar(path, "-wal"), sidecar(&copy, "-wal")) {
@@ -200,7 +212,7 @@ mod tests {
     fn a_transaction_of_a_rollback_journal_is_waited_for_and_then_told() {
         let (_folder, path, theirs) = database("CREATE TABLE t(a)");
         theirs.execute_batch("PRAGMA cache_size = 1; BEGIN; INSERT INTO t VALUES (zeroblob(100000))").unwrap();
-        assert!(matches!(read(&path, rows), Err(SnapshotError::Journal)));
+        assert!(matches!(read(&path, rows), Err(SnapshotError::Transaction)));
         theirs.execute_batch("COMMIT").unwrap();
         assert_eq!(read(&path, rows).unwrap().content, 1);
     }
@@ -212,7 +224,7 @@ mod tests {
         assert!(FileSizes::of(&path).journal.is_some_and(|bytes| bytes > 0));
         assert_eq!(read(&path, rows).unwrap().content, 1);
         theirs.execute_batch("PRAGMA cache_size = 1; BEGIN; INSERT INTO t VALUES (zeroblob(100000))").unwrap();
-        assert!(matches!(read(&path, rows), Err(SnapshotError::Journal)));
+        assert!(matches!(read(&path, rows), Err(SnapshotError::Transaction)));
     }
 
     #[test]

@@ -59,6 +59,7 @@ fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rus
         }
         return Ok(statement);
     }
+    statement.replaced_children = replaced_children(schema, &words);
     match connection.prepare(text) {
         Ok(prepared) => statement.writes = !prepared.readonly(),
         Err(error) => {
@@ -87,6 +88,22 @@ fn verb(upper: &[String]) -> String {
         }
         _ => first.clone(),
     }
+}
+
+/// Children that change when `REPLACE INTO` or `INSERT OR REPLACE INTO` deletes a row of its table. The actions of foreign
+/// keys follow as they do for `DELETE` (<https://sqlite.org/lang_conflict.html>).
+fn replaced_children(schema: &Schema, words: &[&str]) -> Vec<String> {
+    let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
+    let into = words.windows(2).position(|pair| is(pair[0], "REPLACE") && is(pair[1], "INTO"));
+    let Some([table, rest @ ..]) = into.map(|at| &words[at + 2..]) else { return Vec::new() };
+    // `main.name`
+    let table = if let [".", name, ..] = rest { *name } else { *table };
+    let table = table.trim_matches(['"', '`', '[', ']']);
+    let keys = schema.foreign_keys.iter().filter(|key| is(&key.parent, table));
+    let acts = keys.filter(|key| ["CASCADE", "SET NULL", "SET DEFAULT"].contains(&key.on_delete.as_str()));
+    let mut children: Vec<String> = acts.map(|key| key.table.clone()).collect();
+    children.dedup();
+    children
 }
 
 /// Whether a statement names a table.
@@ -177,6 +194,8 @@ mod tests {
                 "CREATE TABLE note(id INTEGER PRIMARY KEY, user_id INT, text TEXT, created TEXT);
                  CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT);
                  CREATE INDEX note_by_user ON note(user_id);
+                 CREATE TABLE tag(note_id INT REFERENCES note(id) ON DELETE CASCADE);
+                 CREATE TABLE log(note_id INT REFERENCES note(id));
                  INSERT INTO note(id) VALUES (1000); INSERT INTO user(id) VALUES (10)",
             )
             .unwrap();
@@ -209,6 +228,16 @@ mod tests {
             !found[0].automatic_indexes.is_empty() && tables.iter().all(|table| table == "note" || table == "user"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_replaced_row_takes_its_children_with_it() {
+        let found = statements(
+            "INSERT OR REPLACE INTO note(id) VALUES (1); replace into main.\"note\"(id) VALUES (1);
+             REPLACE INTO user(id) VALUES (1); INSERT INTO note(id) VALUES (1) ON CONFLICT DO NOTHING",
+        );
+        let children: Vec<_> = found.iter().map(|statement| statement.replaced_children.join(" ")).collect();
+        assert_eq!(children, ["tag", "tag", "", ""]);
     }
 
     #[test]

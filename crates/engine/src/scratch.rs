@@ -4,8 +4,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
+use litelab_observe::temporary::Registered;
 use litelab_record::Lock;
 use tempfile::TempDir;
 
@@ -16,15 +17,13 @@ const PREFIX: &str = ".scratch-";
 /// Name of the lock file in each folder, locked by its process.
 const LOCK: &str = "lock";
 
-/// Existing folders of this process.
-static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
 /// A scratch folder, removed on drop. After a kill, the next folder created in the same directory removes it: its lock
 /// is free then. Locks also work between containers, where process ids have no meaning.
 #[derive(Debug)]
 pub struct Folder {
     // Declared first, so that the folder is removed before its lock is released.
     folder: TempDir,
+    _registered: Registered,
     _lock: Lock,
 }
 
@@ -56,20 +55,13 @@ impl Folder {
                 Err(error) => return Err(error),
             }
         };
-        own().push(folder.path().to_path_buf());
-        Ok(Self { folder, _lock: lock })
+        Ok(Self { _registered: Registered::new(folder.path()), folder, _lock: lock })
     }
 
     /// Path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        own().retain(|path| path != self.folder.path());
     }
 }
 
@@ -117,21 +109,18 @@ pub fn prefix() -> String {
     format!("{PREFIX}{}-{token:016x}-", std::process::id())
 }
 
-/// Removes all folders of this process, which is about to end without running destructors.
-pub fn remove_own() {
-    for folder in own().iter() {
-        let _left = std::fs::remove_dir_all(folder);
-    }
-}
-
-fn own() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+/// Whether a name begins as [`prefix`] makes it.
+fn is_prefixed(name: &str) -> bool {
+    let mut parts = name.strip_prefix(PREFIX).unwrap_or_default().splitn(3, '-');
+    let is_pid = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_token = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    parts.next().is_some_and(is_pid) && parts.next().is_some_and(is_token) && parts.next().is_some()
 }
 
 /// Removes abandoned folders of the current user, and stops servers in them whose guard process was killed too.
 pub fn remove_stale(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let is_named = entry.file_name().to_str().is_some_and(is_prefixed);
         let is_own = entry.metadata().is_ok_and(|about| about.is_dir() && about.uid() == user());
         if is_named && is_own {
             let folder = entry.path();
@@ -189,22 +178,23 @@ mod tests {
         let live = Folder::make(directory.path()).unwrap();
         std::fs::write(live.path().join("x"), "").unwrap();
         // A folder of a process in another container: its process id does not exist here, but its lock is held.
-        let other = directory.path().join(".scratch-4194305-x");
+        let other = directory.path().join(".scratch-4194305-0123456789abcdef-x");
         std::fs::create_dir(&other).unwrap();
         let held = Lock::take(&other.join(LOCK)).unwrap().unwrap();
         // A folder of a killed process: its lock is free, although this process now has its process id.
-        let killed = directory.path().join(format!(".scratch-{}-x", std::process::id()));
+        let killed = directory.path().join(format!("{}x", prefix()));
         std::fs::create_dir_all(killed.join("deep")).unwrap();
         std::fs::write(killed.join(LOCK), "").unwrap();
         // Killed before it had a lock, and while it was removed.
-        let empty = directory.path().join(".scratch-4194305-empty");
+        let empty = directory.path().join(".scratch-4194305-0123456789abcdef-empty");
         std::fs::create_dir(&empty).unwrap();
-        let partial = directory.path().join(".scratch-4194305-partial");
+        let partial = directory.path().join(".scratch-4194305-0123456789abcdef-partial");
         std::fs::create_dir_all(partial.join("trial")).unwrap();
-        let foreign = directory.path().join("scratch-1-x");
-        std::fs::create_dir(&foreign).unwrap();
+        let foreign = ["scratch-1-x", ".scratch-notes", ".scratch-1-notes-x"].map(|name| directory.path().join(name));
+        foreign.iter().for_each(|path| std::fs::create_dir_all(path.join("deep")).unwrap());
         remove_stale(directory.path());
-        assert!(live.path().join("x").exists() && other.exists() && foreign.exists());
+        assert!(live.path().join("x").exists() && other.exists());
+        assert!(foreign.iter().all(|path| path.exists()), "folders of the user");
         assert!(!killed.exists() && !empty.exists() && !partial.exists());
         drop(held);
         std::fs::write(other.join(LOCK), "").unwrap();
@@ -226,7 +216,7 @@ mod tests {
             return;
         }
         let directory = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
-        let left = directory.path().join(".scratch-4194305-x");
+        let left = directory.path().join(".scratch-4194305-0123456789abcdef-x");
         std::fs::create_dir(&left).unwrap();
         let (state, former) = up(Kind::Postgres, &left.join("postgres"), &Options::default()).unwrap();
         assert_eq!(former, None);

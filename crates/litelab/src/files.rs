@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Result;
+use litelab_observe::temporary::Registered;
 use litelab_record::RunInfo;
 use litelab_report::ReportError;
 
 use crate::exit::BadInput;
-use crate::interrupt;
 
 /// Default directory of run files and of the databases under test.
 pub const DIRECTORY: &str = "litelab-runs";
@@ -64,6 +64,15 @@ pub fn find_run(run: Option<&Path>, directory: &Path) -> Result<PathBuf> {
     newest.map(|(_, path)| path).ok_or_else(|| none().into())
 }
 
+/// Refuses a path to write that leads to a file that is read.
+pub fn another(path: &Path, source: &Path) -> Result<(), BadInput> {
+    let whole = |path: &Path| path.canonicalize().ok();
+    if whole(path).is_some_and(|path| Some(path) == whole(source)) {
+        return Err(BadInput(format!("{}: this is the run file itself; name another with -o", path.display())));
+    }
+    Ok(())
+}
+
 /// Writes a temporary file next to `path` and renames it, so that a failed or interrupted write leaves the old file.
 /// A pipe, a terminal or any other non-regular file is written directly.
 pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<()> {
@@ -87,7 +96,7 @@ pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>)
         io::ErrorKind::NotFound => refused(&format_args!("there is no folder {}", folder.display())),
         _ => refused(&reason(&e)),
     })?;
-    interrupt::unfinished(Some(file.path()));
+    let registered = Registered::new(file.path());
     let mut out = BufWriter::new(file);
     let done = write(&mut out).and_then(|()| {
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -97,7 +106,7 @@ pub fn replace(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>)
         file.persist(&whole).map_err(|e| e.error)?;
         Ok(())
     });
-    interrupt::unfinished(None);
+    drop(registered);
     done.map_err(named)
 }
 

@@ -1,12 +1,10 @@
 //! Signal handling: the first SIGINT, SIGTERM or SIGHUP asks running work to stop, the second one ends the program.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use litelab_engine::scratch;
+use litelab_observe::temporary;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
@@ -24,9 +22,6 @@ const WHEN_DONE: u8 = 2;
 
 /// Time that a run has to stop in an orderly way.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// Temporary file to delete if the program ends at once.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Installs handlers for SIGINT, SIGTERM and SIGHUP (SIGHUP only if it is not ignored, as under `nohup`). Also handles
 /// SIGXFSZ, so that a write beyond the file-size limit (`ulimit -f`) fails instead of ending the program.
@@ -84,17 +79,9 @@ pub fn is_asked() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// Registers the file to delete if the program ends at once; `None` clears it.
-pub fn unfinished(file: Option<&Path>) {
-    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = file.map(Path::to_path_buf);
-}
-
 /// Ends the program. Guard processes stop its servers, and runners end when their standard input closes.
 fn end() -> ! {
-    scratch::remove_own();
-    if let Some(file) = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        let _left = std::fs::remove_file(file);
-    }
+    temporary::remove_all();
     std::process::exit(130)
 }
 

@@ -1,11 +1,10 @@
 //! Changes of one database over time, derived from successive reads of its files.
 
-use std::fs::File;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{FileSizes, sidecar};
+use super::files::{FileSizes, open_regular, sidecar};
 use super::live::query::{Owner, owners};
 use super::lock::Lock;
 use super::shm::WalIndex;
@@ -95,7 +94,7 @@ impl DatabaseProbe {
         let files = FileSizes::of(&self.database);
         let wal = if files.wal > Some(0) { WalFile::read(&self.log).ok().flatten() } else { None };
         let open =
-            |size: Option<u64>, path: &PathBuf| size.filter(|size| *size > 0).and_then(|_| File::open(path).ok());
+            |size: Option<u64>, path: &PathBuf| size.filter(|size| *size > 0).and_then(|_| open_regular(path).ok());
         let shm = open(files.shm, &self.index);
         let index = shm.as_ref().and_then(|shm| WalIndex::of(shm, &mut 0));
         // /proc/locks would name all owners, but each read of it slows the locks of the whole system.

@@ -2,9 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::live::query::owners;
+use crate::lock::Lock;
 
 /// File sizes in bytes; `None` if a file does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,11 +50,35 @@ pub fn sidecar(database: &Path, suffix: &str) -> PathBuf {
 #[must_use]
 pub fn has_journal(database: &Path) -> bool {
     let mut first = [0];
-    let journal = File::open(sidecar(database, "-journal")).and_then(|mut file| file.read_exact(&mut first));
+    let journal = open_regular(&sidecar(database, "-journal")).and_then(|mut file| file.read_exact(&mut first));
     match journal {
         Ok(()) => first != [0],
         // Absent, or empty.
         Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof),
+    }
+}
+
+/// Whether another process writes to the database file itself, as a transaction in rollback mode does at its commit, or
+/// earlier when its cache is full. With `journal_mode = MEMORY` or `OFF` no journal tells of it.
+///
+/// In WAL mode this is true of `locking_mode = EXCLUSIVE`. Locks of this process do not count, and it must have none on
+/// the database: they end.
+#[must_use]
+pub fn is_being_written(database: &Path) -> bool {
+    let locks = open_regular(database).map_or_else(|_| Vec::new(), |file| owners(&file, ""));
+    locks.iter().any(|(lock, _)| matches!(lock, Lock::Pending | Lock::Exclusive))
+}
+
+/// Opens a file for reading, without the wait for a writer if it is a pipe.
+///
+/// # Errors
+/// Those of [`File::open`]; `InvalidInput` if it is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file"))
     }
 }
 
@@ -66,6 +94,29 @@ pub(super) fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = dir.path().join("app.db");
+        let made = std::process::Command::new("mkfifo").arg(sidecar(&database, "-journal")).status();
+        assert!(made.unwrap().success());
+        assert!(has_journal(&database), "whatever it is, SQLite would look at it");
+        assert!(open_regular(&sidecar(&database, "-journal")).is_err());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_transaction_without_a_journal_is_seen_by_its_lock() {
+        let mut sqlite = crate::testkit::Sqlite::spawn();
+        sqlite.exec("PRAGMA journal_mode=MEMORY");
+        sqlite.exec("CREATE TABLE t(x)");
+        assert!(!is_being_written(sqlite.path()));
+        sqlite.exec("BEGIN EXCLUSIVE");
+        assert!(is_being_written(sqlite.path()));
+        sqlite.exec("COMMIT");
+        assert!(!is_being_written(sqlite.path()));
+    }
 
     #[test]
     fn each_file_is_found_by_its_suffix() {

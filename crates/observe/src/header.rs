@@ -1,6 +1,5 @@
 //! The first 100 bytes of a database file (<https://sqlite.org/fileformat2.html#the_database_header>).
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::checksum::word;
-use super::files::absent_is_none;
+use super::files::{absent_is_none, open_regular};
 use super::wal::valid_page_size;
 
 /// Fields of the database header. In WAL mode they describe the state at the last checkpoint.
@@ -80,7 +79,7 @@ impl DatabaseHeader {
     /// # Errors
     /// Any I/O error except "not found"; `InvalidData` if the file is not a database.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
-        let Some(file) = absent_is_none(File::open(path))? else {
+        let Some(file) = absent_is_none(open_regular(path))? else {
             return Ok(None);
         };
         let mut start = Vec::with_capacity(Self::BYTES);

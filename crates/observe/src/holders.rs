@@ -59,13 +59,17 @@ impl Holders {
         let files = FILES.map(|suffix| (suffix, sidecar(&path, suffix)));
         let identities: Vec<(Identity, &'static str)> =
             files.iter().filter_map(|(suffix, file)| Some((identity(file)?, *suffix))).collect();
+        // The file system of the folder may have another number than that of its files.
+        let folder = path.parent().and_then(identity);
+        let devices: Vec<u64> =
+            identities.iter().map(|(identity, _)| identity.0).chain(folder.map(|folder| folder.0)).collect();
         let mut images = Images::default();
         for entry in entries.flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
             if pid == std::process::id() {
                 continue;
             }
-            match examine(&entry.path(), &identities, &files) {
+            match examine(&entry.path(), &identities, &files, &devices) {
                 Ok(Some(mut holder)) => {
                     holder.pid = pid;
                     (holder.program.sqlite, holder.modules) = images.of(&entry.path());
@@ -91,6 +95,7 @@ fn examine(
     directory: &Path,
     identities: &[(Identity, &'static str)],
     files: &[(&str, PathBuf); 4],
+    devices: &[u64],
 ) -> std::io::Result<Option<Holder>> {
     let mut holder = Holder::default();
     let mut open = false;
@@ -99,7 +104,9 @@ fn examine(
         let target = target.to_string_lossy();
         if let Some(path) = target.strip_suffix(" (deleted)") {
             let suffix = files.iter().find(|(_, file)| file.as_os_str() == path).map(|(suffix, _)| *suffix);
-            if let Some(suffix) = suffix {
+            // In a container, the same path is another file.
+            let is_here = || identity(&entry.path()).is_none_or(|(device, _)| devices.contains(&device));
+            if let Some(suffix) = suffix.filter(|_| is_here()) {
                 open = true;
                 holder.deleted.push(suffix.to_owned());
             }

@@ -27,13 +27,14 @@ mod sampler;
 mod scheduling;
 mod shm;
 mod summary;
+pub mod temporary;
 mod wal;
 
 #[cfg(test)]
 mod testkit;
 
 pub use database::{DatabaseProbe, DatabaseState, DatabaseTotals, LockOwner};
-pub use files::{FileSizes, has_journal, sidecar};
+pub use files::{FileSizes, has_journal, is_being_written, open_regular, sidecar};
 pub use header::{DatabaseHeader, DatabaseHeaderError};
 pub use holders::{Holder, Holders};
 pub use image::{GoModule, SqliteSource};

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::checksum::{Words, checksum, word};
-use super::files::absent_is_none;
+use super::files::{absent_is_none, open_regular};
 use super::wal::valid_page_size;
 
 const VERSION: u32 = 3_007_000;
@@ -108,7 +108,7 @@ impl WalIndex {
     /// Any I/O error except "not found". On Windows this includes a lock violation, because byte-range locks are
     /// mandatory there and lie inside the header.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
-        Ok(absent_is_none(File::open(path))?.and_then(|file| Self::of(&file, &mut 0)))
+        Ok(absent_is_none(open_regular(path))?.and_then(|file| Self::of(&file, &mut 0)))
     }
 
     /// Reads the wal-index of an open `-shm` file, and adds the number of reads during a write to `torn`. `None` if there

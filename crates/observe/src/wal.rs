@@ -1,13 +1,12 @@
 //! The `-wal` file: its header, and the number of frames for its length.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::checksum::{Words, checksum, word};
-use super::files::absent_is_none;
+use super::files::{absent_is_none, open_regular};
 
 /// Magic number without its low bit, which gives the byte order of the checksums; all other fields are big-endian.
 const MAGIC: u32 = 0x377f_0682;
@@ -74,7 +73,7 @@ impl WalFile {
     /// # Errors
     /// Any I/O error except "not found".
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
-        let Some(file) = absent_is_none(File::open(path))? else {
+        let Some(file) = absent_is_none(open_regular(path))? else {
             return Ok(None);
         };
         let bytes = file.metadata()?.len();

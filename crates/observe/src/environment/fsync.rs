@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::temporary::Temporary;
+
 /// Block size: SQLite's default page size, and the block size of most file systems.
 const BLOCK: usize = 4096;
 /// Length in blocks of the file that is overwritten in place, like a rollback journal or a WAL after a restart.
@@ -70,7 +72,7 @@ impl FsyncProbe {
     /// Those of [`FsyncProbe::run`].
     pub fn times(dir: &Path, config: FsyncConfig) -> io::Result<(Vec<u64>, Vec<u64>)> {
         // Named files, because some file systems skip work for files without a name.
-        let scratch = || tempfile::Builder::new().prefix(".litelab-fsync-").tempfile_in(dir);
+        let scratch = || Temporary::file_in(dir, ".litelab-fsync-");
         let (mut fixed, mut growing) = (scratch()?, scratch()?);
         let block = [0x5a; BLOCK];
         for _ in 0..BLOCKS {

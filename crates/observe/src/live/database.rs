@@ -11,7 +11,7 @@ use super::moment::{Hold, Moment};
 use super::process::Known;
 use super::query::{Owner, owners};
 use crate::environment::filesystem::{Filesystem, device_of};
-use crate::files::sidecar;
+use crate::files::{open_regular, sidecar};
 use crate::holders::{FILES, Identity};
 use crate::lock::Lock;
 use crate::{DatabaseHeader, FileSizes, WalHeader, WalIndex};
@@ -66,7 +66,14 @@ impl Database {
             let folder = self.paths[0].parent().unwrap_or(Path::new("/"));
             self.free_bytes = rustix::fs::statvfs(folder).ok().and_then(|s| s.f_bavail.checked_mul(s.f_frsize));
         }
-        let found = self.paths.each_ref().map(|path| std::fs::metadata(path).ok());
+        let found = self.paths.each_ref().map(std::fs::metadata);
+        let is_absent =
+            |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        if found.iter().any(|found| found.as_ref().is_err_and(|error| !is_absent(error))) {
+            // A folder that may not be searched tells nothing of its files.
+            return false;
+        }
+        let found = found.map(Result::ok);
         let [database, wal, shm, journal] = found.each_ref().map(|found| found.as_ref().map(std::fs::Metadata::len));
         self.sizes = FileSizes { database, wal, shm, journal };
         let born = found.each_ref().map(|found| found.as_ref().and_then(|found| found.created().ok()));
@@ -114,7 +121,7 @@ impl Database {
     pub(super) fn begin(&self) -> Reading {
         let mut denied = false;
         let mut open = |number: usize, size: Option<u64>| {
-            size.and_then(|_| match File::open(&self.paths[number]) {
+            size.and_then(|_| match open_regular(&self.paths[number]) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     denied = true;
                     None
@@ -249,6 +256,6 @@ impl Reading {
 /// The first bytes of a file; `None` if it cannot be read or is shorter.
 fn start<const N: usize>(path: &Path) -> Option<[u8; N]> {
     let mut bytes = [0; N];
-    File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+    open_regular(path).ok()?.read_exact(&mut bytes).ok()?;
     Some(bytes)
 }
