@@ -39,6 +39,11 @@ func probe(clock Clock, periodMs, from int64, lag *Lag, stop <-chan struct{}) *H
 	for due := period; ; {
 		select {
 		case <-stop:
+			for now := clock.now(); due <= now; due += period {
+				if due >= from {
+					lateness.note(now - due)
+				}
+			}
 			return lateness
 		case <-timer.C:
 		}

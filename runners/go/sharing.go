@@ -176,7 +176,7 @@ func (o *opener) ready(session Session, label string, used []int) error {
 	return session.Prepare(o.trial.Transactions, slices.Compact(used), o.trial.Prepare == "each")
 }
 
-// openPool creates the driver's own kind of pool if it has one, otherwise a channel of sessions, because database/sql's
+// openPool creates the driver's own kind of pool if it has one, otherwise a stack of sessions, because database/sql's
 // pool lends connections without their prepared statements. All connections are opened, configured and prepared before
 // the first is lent.
 func (o *opener) openPool(label string, size int, used []int) (Pool, error) {
@@ -190,15 +190,16 @@ func (o *opener) openPool(label string, size int, used []int) (Pool, error) {
 			return nil, err
 		}
 		o.closers = append(o.closers, client.Close)
-		queue := make(queue, size)
+		pool := &stack{}
 		for range size {
 			session, err := o.openFrom(client, label, used)
 			if err != nil {
 				return nil, err
 			}
-			queue <- &lent{session, queue}
+			pool.free = append(pool.free, &lent{session, pool})
 		}
-		return queue, nil
+		slices.Reverse(pool.free)
+		return pool, nil
 	}
 	pool, err := o.driver.Pool(database, connection, size)
 	if err != nil {
@@ -230,17 +231,45 @@ func (o *Opened) close() error {
 	return err
 }
 
-// queue lends sessions in the order of the requests.
-type queue chan *lent
-
-// lent is a session and the queue to which it returns.
-type lent struct {
-	session Session
-	home    queue
+// stack lends the session that came back last, as database/sql does. Requests that wait are served in their order.
+type stack struct {
+	mutex   sync.Mutex
+	free    []*lent
+	waiting []chan *lent
 }
 
-func (q queue) Take() (Lease, error) { return <-q, nil }
-func (q queue) Close() error         { return nil }
+// lent is a session and the stack to which it returns.
+type lent struct {
+	session Session
+	home    *stack
+}
+
+func (s *stack) Take() (Lease, error) {
+	s.mutex.Lock()
+	if last := len(s.free) - 1; last >= 0 {
+		free := s.free[last]
+		s.free = s.free[:last]
+		s.mutex.Unlock()
+		return free, nil
+	}
+	turn := make(chan *lent, 1)
+	s.waiting = append(s.waiting, turn)
+	s.mutex.Unlock()
+	return <-turn, nil
+}
+
+func (s *stack) Close() error { return nil }
 
 func (l *lent) Session() Session { return l.session }
-func (l *lent) Give()            { l.home <- l }
+
+func (l *lent) Give() {
+	s := l.home
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.waiting) > 0 {
+		s.waiting[0] <- l
+		s.waiting = s.waiting[1:]
+		return
+	}
+	s.free = append(s.free, l)
+}

@@ -19,6 +19,9 @@ func openSQL(d driver.Driver, keys string, database *Database, connection *Conne
 	if _, given := connection.Options[wholeName]; given && (len(connection.Options) > 1 || database.Kind != "file") {
 		return nil, fmt.Errorf("option `%s` is the whole name of a file: it stands alone", wholeName)
 	}
+	if _, given := connection.Options["_txlock"]; given {
+		return nil, errors.New("option `_txlock` has no effect: the runner begins transactions itself, as `begin` says")
+	}
 	c := &connector{d, dsn(database, connection.Options), connection.Settings}
 	return sqlClient{sql.OpenDB(c)}, nil
 }

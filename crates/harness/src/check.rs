@@ -29,6 +29,10 @@ pub fn driver(trial: &Trial, driver: &Driver) -> Result<(), Fault> {
     if !driver.in_memory && trial.databases.iter().any(|database| matches!(database, Database::Memory { .. })) {
         return fail(format!("driver `{}` keeps its tables in a file, not in memory", driver.name));
     }
+    if interface.name == "orchestration" && trial.retry.attempts > 1 {
+        let reason = "an orchestration that has failed cannot be tried again under its name";
+        return fail(format!("{reason}: use a profile without [retry]"));
+    }
     for transaction in &trial.transactions {
         if transaction.begin != Begin::None {
             let name = &transaction.name;

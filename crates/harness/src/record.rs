@@ -91,17 +91,22 @@ impl Record {
         }
     }
 
-    /// Counts all errors of one execution and keeps the first message of each code.
+    /// Counts an error and keeps the first message of each code.
+    pub fn met(&mut self, code: i32, message: &str) {
+        let at = self.errors.iter().position(|(known, _)| *known == code).unwrap_or_else(|| {
+            let message = Some(message.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|m| !m.is_empty());
+            self.errors.push((code, ErrorCount { message, ..ErrorCount::default() }));
+            self.errors.len() - 1
+        });
+        self.errors[at].1.seen += 1;
+    }
+
+    /// Counts errors that retries have cured.
     #[cold]
-    pub fn errors(&mut self, seen: &[(i32, String)], cured: bool) {
-        for (code, message) in seen {
-            let at = self.errors.iter().position(|(known, _)| known == code).unwrap_or_else(|| {
-                let message = Some(message.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|m| !m.is_empty());
-                self.errors.push((*code, ErrorCount { message, ..ErrorCount::default() }));
-                self.errors.len() - 1
-            });
-            self.errors[at].1.seen += 1;
-            self.errors[at].1.cured += u64::from(cured);
+    pub fn cured(&mut self, errors: &[(i32, String)]) {
+        for (code, _) in errors {
+            let known = self.errors.iter_mut().find(|(known, _)| known == code);
+            known.into_iter().for_each(|(_, count)| count.cured += 1);
         }
     }
 

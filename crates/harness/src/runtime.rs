@@ -110,13 +110,17 @@ where
 
 /// Measurements of the probe; `None` if a worker that hangs prevents its end.
 fn measured(runtime: &Runtime, probe: JoinHandle<Probed>, hangs: bool) -> Option<Probed> {
-    let measured = async {
-        match hangs {
-            true => tokio::time::timeout(PATIENCE, probe).await.ok(),
-            false => Some(probe.await),
-        }
+    let measured = if hangs {
+        // No timer of the runtime runs while calls hold all of its threads.
+        let (report, reported) = mpsc::sync_channel(1);
+        runtime.spawn(async move {
+            let _given_up = report.send(probe.await);
+        });
+        reported.recv_timeout(PATIENCE).ok()
+    } else {
+        Some(runtime.block_on(probe))
     };
-    runtime.block_on(measured).map(|probe| probe.map_err(broken).unwrap_or_else(|fault| exit_failed(fault)))
+    measured.map(|probe| probe.map_err(broken).unwrap_or_else(|fault| exit_failed(fault)))
 }
 
 /// Converts the error of a task that has panicked or was cancelled.

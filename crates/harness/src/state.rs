@@ -111,15 +111,18 @@ impl TrialState {
     fn worker(&'static self, id: Id, tally: &'static Tally) -> Result<Worker, Fault> {
         let trial = self.trial;
         let role = &trial.roles[id.role];
+        let counters = &self.counters.counters[id.counters..][..role.steps.len()];
+        let mut transactions = Box::new(Transactions::new(trial, role, id.index, &self.retry)?);
+        transactions.counts = Some((tally, counters));
         Ok(Worker {
             id,
             role,
-            transactions: Box::new(Transactions::new(trial, role, id.index, &self.retry)?),
+            transactions,
             number: id.place,
             schedule: self.schedules[id.role].as_ref(),
             window: self.window(role),
             tally,
-            counters: &self.counters.counters[id.counters..][..role.steps.len()],
+            counters,
             choice: Stream::new(trial.seed, &format!("{}.step", role.name)),
         })
     }

@@ -7,8 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use litelab_protocol::{Operation, Unfinished, WorkerResult};
 
 use crate::clock::{End, NEVER};
-use crate::record::Record;
+use crate::record::{Counters, Record, add};
 use crate::transaction::{Ending, Execution};
+
+/// Primary result code.
+const SQLITE_BUSY: i32 = 5;
 
 /// Window of a role: from the end of the warm-up to the end of the role.
 #[derive(Clone, Copy)]
@@ -139,6 +142,17 @@ impl Tally {
         totals.records[step].ended += u64::from(execution.ending == Ending::Committed && window.has(execution.end));
         totals.time.pass(execution, start, window);
         Some(totals)
+    }
+
+    /// Counts an error of SQLite's in the transaction of this step when it occurs: the transaction may never end.
+    #[cold]
+    pub fn met(&self, step: usize, counters: &[Counters], code: i32, message: &str) {
+        let mut totals = self.totals();
+        if totals.state == State::Working {
+            add(&counters[step].errors, 1);
+            add(&counters[step].busy, u64::from(code & 0xFF == SQLITE_BUSY));
+            totals.records[step].met(code, message);
+        }
     }
 
     /// Ends the worker. Returns `false` if it was abandoned.
@@ -273,6 +287,25 @@ mod tests {
         assert_eq!(unfinished, [Unfinished { service_ns: 1_100, response_ns: Some(1_200) }]);
         assert_eq!((worker.ended, worker.inside_ns, worker.outside_ns), (1, 50 + 600, 250));
         assert_eq!((worker.stall_ns, ended), (1_350, 1_500));
+    }
+
+    #[test]
+    fn an_error_counts_when_it_occurs_and_not_after_the_drain() {
+        let (tally, window, counters) = (tally(), window(0, 1_000), [Counters::default()]);
+        tally.begin(0, 400, None);
+        tally.met(0, &counters, 517, "database is\nlocked");
+        tally.met(0, &counters, 1, "no such table");
+        assert!(tally.abandon(1_500, window));
+        tally.met(0, &counters, 5, "too late");
+        let mut operations = [Operation::default()];
+        tally.add_to(&mut WorkerResult::default(), &mut operations, |_| 0);
+        let [operation] = &operations;
+        let seen: Vec<_> =
+            operation.errors.iter().map(|(name, count)| (name.as_str(), count.seen, count.cured)).collect();
+        assert_eq!(seen, [("SQLITE_BUSY_SNAPSHOT", 1, 0), ("SQLITE_ERROR", 1, 0)]);
+        assert_eq!(operation.errors["SQLITE_BUSY_SNAPSHOT"].message.as_deref(), Some("database is locked"));
+        let counted = [&counters[0].errors, &counters[0].busy].map(|counter| counter.load(Ordering::Relaxed));
+        assert_eq!((counted, operation.unfinished.len()), ([2, 1], 1));
     }
 
     #[test]

@@ -10,8 +10,10 @@ use litelab_protocol::{Begin, Fetch, Role, Step, Transaction, Trial};
 use crate::clock::{Clock, pause, pause_us};
 use crate::fault::Fault;
 use crate::params::{Params, Values};
+use crate::record::Counters;
 use crate::retry::RetryPolicy;
 use crate::session::{AsyncSession, Call, Effect, Session};
+use crate::tally::Tally;
 
 /// State from which a worker executes its transactions, without a connection. It moves as one piece to the thread that
 /// has a connection.
@@ -24,6 +26,8 @@ pub struct Transactions {
     values: Values,
     memory: Memory,
     retry: &'static RetryPolicy,
+    /// Where errors of the worker are counted.
+    pub counts: Option<(&'static Tally, &'static [Counters])>,
     /// Clock of the trial, set at `go`.
     pub clock: Clock,
 }
@@ -122,7 +126,7 @@ impl Transactions {
             entries.push(Entry { step, plan, params, times: 0 });
         }
         let memory = Memory::new(names.len());
-        Ok(Self { entries, at: 0, values: Values::default(), memory, retry, clock: Clock::start() })
+        Ok(Self { entries, at: 0, values: Values::default(), memory, retry, counts: None, clock: Clock::start() })
     }
 
     /// Index of the next transaction's step in the role.
@@ -238,7 +242,12 @@ impl Transactions {
     pub fn fail(&mut self, fault: Fault) -> Result<bool, Fault> {
         let plan = &self.entries[self.at].plan;
         match fault {
-            Fault::Sqlite { code, message } => self.memory.fail(plan, code, message),
+            Fault::Sqlite { code, message } => {
+                if let Some((tally, counters)) = self.counts {
+                    tally.met(self.at, counters, code, &message);
+                }
+                self.memory.fail(plan, code, message);
+            }
             other => return Err(other.during(&plan.spec.name)),
         }
         Ok(false)

@@ -12,9 +12,6 @@ use crate::schedule::Schedule;
 use crate::tally::{Tally, Window};
 use crate::transaction::{Ending, Execution, Transactions};
 
-/// Primary result code.
-const SQLITE_BUSY: i32 = 5;
-
 /// A worker without its connection.
 pub struct Worker {
     pub id: Id,
@@ -201,9 +198,7 @@ fn count(counters: &Counters, record: &mut Record, execution: &Execution, errors
     add(counter, 1);
     record.verified += execution.verified;
     record.mismatches += execution.mismatches;
-    if !errors.is_empty() {
-        add(&counters.errors, errors.len() as u64);
-        add(&counters.busy, errors.iter().filter(|(code, _)| code & 0xFF == SQLITE_BUSY).count() as u64);
-        record.errors(errors, execution.ending != Ending::Failed);
+    if !errors.is_empty() && execution.ending != Ending::Failed {
+        record.cured(errors);
     }
 }

@@ -115,7 +115,8 @@ impl Meter {
                     self.add(Call::Idle, left);
                 }
             }
-            _ => self.add(Call::Fetch, begun.elapsed()),
+            Ok(Some(_)) => self.add(Call::Fetch, begun.elapsed()),
+            Err(_) => self.add(Call::Look, begun.elapsed()),
         }
         found
     }

@@ -151,7 +151,8 @@ pub struct Operation {
     pub errors: BTreeMap<String, ErrorCount>,
     /// Arrivals due before the end of the trial that no worker started; always 0 in a closed loop.
     pub unserved: u64,
-    /// Transactions still in progress at the end of the drain, in no particular order. No other count includes them.
+    /// Transactions still in progress at the end of the drain, in no particular order. No other count includes them but
+    /// that of errors.
     pub unfinished: Vec<Unfinished>,
     /// Nanoseconds from before the worker requests a connection until the commit returns, including retries, the wait
     /// for a connection and pauses in the transaction, excluding the generation of parameters. Covers the `measured`

@@ -116,6 +116,10 @@ export class Blocking {
         if (columns.length < spec.yields.length) {
             throw new Fault(`${spec.sql}: it has columns ${columns.join(', ')}, and yields ${spec.yields.join(', ')}`);
         }
+        const isAmbiguous = new Set(columns).size < columns.length || columns.some((name) => /^\d+$/.test(name));
+        if (spec.yields.length > 0 && isAmbiguous) {
+            throw new Fault(`${spec.sql}: its rows are objects, so columns need distinct names that are no numbers`);
+        }
         // These drivers lose the error of an autocommit that fails when the statement is left after its first row, but
         // not if it is stepped to the end. Such a statement has made all its changes before its first row anyway.
         const stepOut = transaction.writes && transaction.begin === 'none';

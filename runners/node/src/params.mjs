@@ -20,7 +20,10 @@ export class Real {
 export function parse(text) {
     return JSON.parse(text, (key, value, { source }) => {
         const scalar = typeof value === 'number' && (key === 'value' || /^\d+$/.test(key));
-        return scalar && /[.eE]/.test(source) ? new Real(value) : value;
+        if (!scalar) return value;
+        if (/[.eE]/.test(source)) return new Real(value);
+        const exact = BigInt(source);
+        return exact === BigInt(value) ? value : exact;
     });
 }
 
@@ -31,6 +34,9 @@ export const binder = (integers) => (integers === 'bigint' ? BigInt : Number);
 export function scalar(value, integer) {
     if (value instanceof Real) return value.value;
     if (typeof value === 'boolean') return integer(value ? 1 : 0);
+    if (typeof value === 'bigint' && integer === Number) {
+        throw new Fault(`${value}: this driver binds no integer beyond 2^53`);
+    }
     return Number.isSafeInteger(value) ? integer(value) : value;
 }
 

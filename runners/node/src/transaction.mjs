@@ -132,8 +132,11 @@ export class Execution {
         for (let tries = 1; ; tries++) {
             try {
                 let rows = 0;
-                if (begin !== 'none') await session.begin(begin);
-                if (spec.hold_us > 0) await memory.clock.hold(spec.hold_us * 1000);
+                // A blocking call has already answered: an await would let another worker in.
+                const began = begin === 'none' ? undefined : session.begin(begin);
+                if (began !== undefined) await began;
+                const held = spec.hold_us > 0 ? memory.clock.hold(spec.hold_us * 1000) : undefined;
+                if (held !== undefined) await held;
                 attempt: for (let at = 0; at < statements.length; at++) {
                     const { repeat, required, hold_us } = statements[at];
                     for (let execution = 0; execution < repeat; execution++) {
@@ -147,9 +150,11 @@ export class Execution {
                             break attempt;
                         }
                     }
-                    if (hold_us > 0) await memory.clock.hold(hold_us * 1000);
+                    const paused = hold_us > 0 ? memory.clock.hold(hold_us * 1000) : undefined;
+                    if (paused !== undefined) await paused;
                 }
-                if (begin !== 'none') await session.commit();
+                const committed = begin === 'none' ? undefined : session.commit();
+                if (committed !== undefined) await committed;
                 memory.end = memory.clock.now();
                 if (this.yieldsAny) memory.kept = [...memory.yielded];
                 return rows;

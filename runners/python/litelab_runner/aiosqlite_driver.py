@@ -162,12 +162,10 @@ class Aiosqlite(SqlSession):
         async def one(values: tuple, memory: Memory, noting: bool) -> int:
             seen = 0
             async with connection.execute(sql, values) as cursor:
-                if fetch == "buffer":
-                    rows = await cursor.fetchall()
                 if noting:
                     memory.query, memory.first_row = now(), None
                 if fetch == "buffer":
-                    for row in rows:
+                    for row in await cursor.fetchall():
                         see(row, seen, memory, noting)
                         seen += 1
                 elif fetch == "first":

@@ -110,6 +110,7 @@ class Worker:
                 at = self.by_weight(number)
             self.task = task = tasks[at]
             values = next(task.draws)
+            memory.query = memory.first_row = None
             if schedule and not self._arrive():
                 break
             start = now()
@@ -213,7 +214,7 @@ class Worker:
                 return False
             self._count(self.notes)
             self.notes.clear()
-            self.start = None
+            self.start = self.due = None
             if self.task.verifies:
                 self.task.record.count_rows(self.memory)
         self.counts_at = now() + COUNTING
@@ -248,7 +249,8 @@ class Worker:
             if due is not None:
                 record.response[ended - due] += 1
                 record.lag[start - due] += 1
-            if record.query is not None:
+            # A statement without columns has none.
+            if record.query is not None and query is not None:
                 record.query[query - start] += 1
                 if first_row is not None:
                     record.first_row[first_row - start] += 1

@@ -1,6 +1,7 @@
 //! The library's own pool, of fixed size; a single connection is a pool of one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use litelab_harness::{AsyncSession, Fault, Library, Reply, Request, Settings, Setup, refuse_options};
 use litelab_protocol::{Connection, Database};
@@ -10,8 +11,12 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use crate::fault::fault;
 use crate::session::{CheckedStatements, Lent};
 
+/// Longer than any trial.
+const FOREVER: Duration = Duration::from_secs(86_400);
+
 /// A pool with sqlx's defaults (foreign keys, 5 s busy timeout, a ping before each loan), except that a connection is
-/// never replaced by a newer one, which would lack its settings.
+/// never replaced by a newer one, which would lack its settings, and that a wait for one has no limit: a long one is
+/// measured.
 pub struct Sqlx {
     pool: SqlitePool,
     checked: Arc<CheckedStatements>,
@@ -42,7 +47,8 @@ impl Library for Sqlx {
             Database::Server { .. } => unreachable!("the harness refuses it before any driver sees it"),
         };
         let fixed = SqlitePoolOptions::new().max_connections(connections).min_connections(connections);
-        let pool = fixed.max_lifetime(None).idle_timeout(None).connect_with(options).await.map_err(fault)?;
+        let fixed = fixed.max_lifetime(None).idle_timeout(None).acquire_timeout(FOREVER);
+        let pool = fixed.connect_with(options).await.map_err(fault)?;
         Self::set(pool, settings, connections, setup).await
     }
 
@@ -53,7 +59,8 @@ impl Library for Sqlx {
         setup: &Setup,
     ) -> Result<(Self, Vec<Settings>), Fault> {
         refuse_options(settings, &[])?;
-        let pool = SqlitePoolOptions::new().max_connections(connections).connect(dsn).await.map_err(fault)?;
+        let fixed = SqlitePoolOptions::new().max_connections(connections).acquire_timeout(FOREVER);
+        let pool = fixed.connect(dsn).await.map_err(fault)?;
         Self::set(pool, settings, connections, setup).await
     }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt;
 use litelab_harness::{AsyncSession, Bound, Call, Effect, Fault, Job, Row as _};
-use litelab_protocol::{Begin, Fetch, Prepare, Statement, Transaction, Value};
+use litelab_protocol::sql::{Token, tokens};
+use litelab_protocol::{Begin, Dialect, Fetch, Prepare, Statement, Transaction, Value};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
@@ -163,13 +164,19 @@ impl AsyncSession for Lent {
 /// Whether a statement writes rows, judged by its words, because sqlx does not report it.
 fn changes(sql: &str) -> bool {
     const CHANGES: [&str; 4] = ["insert", "update", "delete", "replace"];
-    let text = sql.to_ascii_lowercase();
-    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    match words.next() {
-        Some("with") => words.any(|word| CHANGES.contains(&word)),
-        Some(first) => CHANGES.contains(&first),
-        None => false,
-    }
+    let is_code = |token: &Token<'_>| match token {
+        Token::Comment(_) => false,
+        Token::Other(text) => !text.trim().is_empty(),
+        _ => true,
+    };
+    let code: Vec<_> = tokens(sql, Dialect::Sqlite).into_iter().filter(is_code).collect();
+    let is_word = |at: usize, words: &[&str]| match code.get(at) {
+        Some(Token::Word(found)) => words.iter().any(|word| word.eq_ignore_ascii_case(found)),
+        _ => false,
+    };
+    // `replace(…)` is a function.
+    let is_change = |at: usize| is_word(at, &CHANGES) && !matches!(code.get(at + 1), Some(Token::Other("(")));
+    if is_word(0, &["with"]) { (1..code.len()).any(is_change) } else { is_change(0) }
 }
 
 /// The statement with its values. Text is copied, because it is sent to the connection's thread.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deadpool_sqlite::{Config, InteractError, Object, Pool, PoolConfig, PoolError, Runtime};
 use litelab_harness::rusqlite::{Cached, CheckedStatements, connect, fault};
-use litelab_harness::{Fault, Library, Reply, Request, Session as _, Setup, refuse_options};
+use litelab_harness::{Fault, Library, Reply, Request, Session as _, Setup, refuse_options, settings_at_end};
 use litelab_protocol::{Connection as Settings, Database};
 
 /// A pool of the library. Before it lends a connection it runs a query on it, in a separate job.
@@ -75,6 +75,23 @@ impl Library for Deadpool {
         let newest = self.pool.get().await.map_err(not_lent)?;
         let names = names.to_owned();
         ask(&newest, &self.checked, move |session: &mut Cached<'_>| session.settings(&names)).await.map(Some)
+    }
+
+    /// Requests of all connections at once, of which none ends before all have begun, need as many blocking threads.
+    async fn settings(
+        self: &Arc<Self>,
+        connections: u32,
+        names: &'static [String],
+    ) -> Result<Vec<litelab_harness::Settings>, Fault> {
+        let (mut held, mut all) = (Vec::new(), Vec::new());
+        for _ in 0..connections {
+            held.push(self.pool.get().await.map_err(not_lent)?);
+        }
+        for lent in &held {
+            let read = move |session: &mut Cached<'_>| settings_at_end(|| session.settings(names));
+            all.push(ask(lent, &self.checked, read).await?);
+        }
+        Ok(all)
     }
 
     async fn run(&self, request: Request<'static>) -> Result<Reply, Fault> {

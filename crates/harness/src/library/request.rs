@@ -198,7 +198,8 @@ fn attempt<S: Session>(
     session: &mut S,
     execution: &mut Execution,
 ) -> Result<Reply, Fault> {
-    execution.acquired = Some(transactions.clock.now());
+    // A closure that the library runs again has waited once.
+    execution.acquired.get_or_insert_with(|| transactions.clock.now());
     transactions.statements(session, execution).map(|()| Reply(Content::Done))
 }
 

@@ -12,6 +12,9 @@ use super::connect;
 use super::execute::run;
 use super::fault::fault;
 
+/// Default capacity of rusqlite's cache of statements.
+const LEAST: usize = 16;
+
 /// The session in a closure.
 pub struct Cached<'a> {
     connection: &'a Connection,
@@ -59,6 +62,11 @@ impl Session for Cached<'_> {
     }
 
     fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
+        if mode == Prepare::Once {
+            // rusqlite's default of 16 would compile the statements of a larger trial again at each execution.
+            let statements: usize = transactions.iter().map(|transaction| transaction.statements.len()).sum();
+            self.connection.set_prepared_statement_cache_capacity(statements.max(LEAST));
+        }
         let shapes = prepare_each(transactions, used, |spec| self.check(spec))?;
         // Another connection may have set the same shapes.
         let _set = self.checked.0.set((mode, shapes));

@@ -19,6 +19,7 @@ class Worker(worker.Worker):
                 at = self.by_weight(number)
             self.task = task = self.tasks[at]
             values = next(task.draws)
+            memory.query = memory.first_row = None
             if self.schedule and not await self._arrive():
                 break
             start = now()
