@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::error::lookup;
 use crate::expression;
+use crate::metric::Unit;
 
 /// The variables of a variant, available as `$name` in numbers and in SQL.
 pub type Vars = IndexMap<String, Scalar>;
@@ -189,12 +190,19 @@ impl Quantity {
         if let Scalar::Text(text) = &self.0 { Some(text) } else { None }
     }
 
-    /// A bound of a metric in its base unit: a plain number, or one with a unit ([`with_unit`]).
+    /// A bound of a metric in its base unit: a plain number, or one with a unit ([`with_unit`]). A ratio of metrics has no
+    /// `unit`.
     ///
     /// # Errors
-    /// One line with the reason, if the value is neither.
-    pub fn bound(&self) -> Result<f64, String> {
-        self.text().map_or_else(|| self.number(&Vars::new()), with_unit)
+    /// One line with the reason, if the value is neither, or has a unit that the metric does not have.
+    pub fn bound(&self, unit: Option<Unit>) -> Result<f64, String> {
+        let Some(text) = self.text() else { return self.number(&Vars::new()) };
+        match (with_unit(text)?, unit) {
+            ((value, None | Some(Unit::Share)), None | Some(Unit::Share | Unit::PerTransaction)) => Ok(value),
+            ((value, None), _) => Ok(value),
+            ((value, own), unit) if own == unit => Ok(value),
+            _ => Err(format!("`{text}` is of another unit than what it bounds")),
+        }
     }
 
     /// The value as an integer from `low` to `high`, both included.
@@ -249,35 +257,35 @@ pub fn whole(value: f64) -> Option<i64> {
 }
 
 /// A number with an optional unit of time or size in base units (nanoseconds, bytes), for the bounds of claims:
-/// `"20 MB"` → 20e6, `"4 MiB"` → 4194304, `"5 ms"` → 5e6, `"3 %"` → 0.03.
+/// `"20 MB"` → 20e6, `"4 MiB"` → 4194304, `"5 ms"` → 5e6, `"3 %"` → 0.03. Returns the kind of its unit, too.
 ///
 /// # Errors
 /// One line with the reason, if the text is not a number with a known unit.
-pub fn with_unit(text: &str) -> Result<f64, String> {
-    const UNITS: [(&str, f64); 15] = [
-        ("KiB", 1024.0),
-        ("MiB", 1_048_576.0),
-        ("GiB", 1_073_741_824.0),
-        ("kB", 1e3),
-        ("KB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("ns", 1.0),
-        ("us", 1e3),
-        ("µs", 1e3),
-        ("ms", 1e6),
-        ("min", 6e10),
-        ("B", 1.0),
-        ("s", 1e9),
-        ("%", 0.01),
+pub fn with_unit(text: &str) -> Result<(f64, Option<Unit>), String> {
+    const UNITS: [(&str, f64, Unit); 15] = [
+        ("KiB", 1024.0, Unit::Bytes),
+        ("MiB", 1_048_576.0, Unit::Bytes),
+        ("GiB", 1_073_741_824.0, Unit::Bytes),
+        ("kB", 1e3, Unit::Bytes),
+        ("KB", 1e3, Unit::Bytes),
+        ("MB", 1e6, Unit::Bytes),
+        ("GB", 1e9, Unit::Bytes),
+        ("ns", 1.0, Unit::Nanos),
+        ("us", 1e3, Unit::Nanos),
+        ("µs", 1e3, Unit::Nanos),
+        ("ms", 1e6, Unit::Nanos),
+        ("min", 6e10, Unit::Nanos),
+        ("B", 1.0, Unit::Bytes),
+        ("s", 1e9, Unit::Nanos),
+        ("%", 0.01, Unit::Share),
     ];
     let text = text.trim();
-    let (number, scale) = UNITS
+    let (number, scale, kind) = UNITS
         .iter()
-        .find_map(|(unit, scale)| text.strip_suffix(unit).map(|n| (n.trim(), *scale)))
-        .unwrap_or((text, 1.0));
+        .find_map(|(unit, scale, kind)| text.strip_suffix(unit).map(|n| (n.trim(), *scale, Some(*kind))))
+        .unwrap_or((text, 1.0, None));
     match number.replace('_', "").parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value * scale),
+        Ok(value) if value.is_finite() => Ok((value * scale, kind)),
         _ => Err(format!("`{text}` is no number with a unit: write e.g. \"20 MB\", \"5 ms\", \"3 %\"")),
     }
 }
@@ -329,12 +337,25 @@ mod tests {
 
     #[test]
     fn units_of_claims() {
-        assert_eq!(with_unit("20 MB"), Ok(20e6));
-        assert_eq!(with_unit("4MiB"), Ok(4_194_304.0));
-        assert_eq!(with_unit("5 ms"), Ok(5e6));
-        assert_eq!(with_unit("2 s"), Ok(2e9));
-        assert_eq!(with_unit("5 %"), Ok(0.05));
-        assert_eq!(with_unit("1_000"), Ok(1000.0));
+        assert_eq!(with_unit("20 MB"), Ok((20e6, Some(Unit::Bytes))));
+        assert_eq!(with_unit("4MiB"), Ok((4_194_304.0, Some(Unit::Bytes))));
+        assert_eq!(with_unit("5 ms"), Ok((5e6, Some(Unit::Nanos))));
+        assert_eq!(with_unit("2 s"), Ok((2e9, Some(Unit::Nanos))));
+        assert_eq!(with_unit("5 %"), Ok((0.05, Some(Unit::Share))));
+        assert_eq!(with_unit("1_000"), Ok((1000.0, None)));
         assert!(with_unit("lots").is_err());
+    }
+
+    #[test]
+    fn a_bound_has_the_unit_of_its_metric() {
+        let bound = |text: &str, unit| Quantity::from(Scalar::Text(text.into())).bound(unit);
+        assert_eq!(bound("5 ms", Some(Unit::Nanos)), Ok(5e6));
+        assert_eq!(bound("90 %", None), Ok(0.9));
+        assert_eq!(bound("5", Some(Unit::PerSecond)), Ok(5.0));
+        let wrong =
+            [("20 MB", Some(Unit::Nanos)), ("3 %", Some(Unit::Nanos)), ("5 ms", None), ("5 ms", Some(Unit::PerSecond))];
+        for (text, unit) in wrong {
+            assert!(bound(text, unit).is_err_and(|e| e.contains("another unit")), "{text}");
+        }
     }
 }

@@ -157,7 +157,12 @@ pub fn ratio(estimate: &Estimate) -> Option<String> {
     let at = |places: usize| all.map(|x| digits(x, Some(places)));
     // Ratios near 1 are often known to more than three digits: 1.002× [0.998, 1.006].
     let mut places = places(estimate.value);
-    while places < RATIO_PLACES && interval.low() < interval.high() && at(places)[1] == at(places)[2] {
+    // An end that would be rounded to 1 hides that the interval does not contain 1.
+    let hides_one = |places: usize| {
+        [interval.low(), interval.high()].iter().any(|x| *x != 1.0 && digits(*x, Some(places)).parse() == Ok(1.0))
+    };
+    let are_alike = |places: usize| at(places)[1] == at(places)[2];
+    while places < RATIO_PLACES && interval.low() < interval.high() && (are_alike(places) || hides_one(places)) {
         places += 1;
     }
     let [value, low, high] = at(places);

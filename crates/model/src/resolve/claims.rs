@@ -6,7 +6,7 @@ use super::{Context, variants};
 use crate::band;
 use crate::claim::{Claim, Finding, FindingValue, Origin};
 use crate::error::{ModelError, unknown};
-use crate::metric::Metric;
+use crate::metric::{Measure, Metric, Unit};
 use crate::plan::{ClaimPlan, FindingPlan, FindingValuePlan, Plan};
 use crate::quantity::{Quantity, Scalar};
 
@@ -97,12 +97,18 @@ fn other_metric(claim: &Claim, metric: &Metric) -> Result<Option<Metric>, String
 
 /// The bounds of a claim: the band of its published figure, each end replaced by a stated bound.
 fn bounds(claim: &Claim, metric: &Metric, is_ratio: bool) -> Result<(Option<f64>, Option<f64>), String> {
-    let published = claim.published.as_ref().map(|figures| range(&figures.0)).transpose()?;
+    let unit = (!is_ratio).then(|| metric.unit());
+    let published = claim.published.as_ref().map(|figures| range(&figures.0, unit)).transpose()?;
     let band = published.map(|range| band::of(metric, is_ratio, range));
-    let at_least = bound(&claim.at_least)?.or(band.map(|(low, _)| low));
-    let at_most = bound(&claim.at_most)?.or(band.map(|(_, high)| high));
+    let at_least = bound(&claim.at_least, unit)?.or(band.map(|(low, _)| low));
+    let at_most = bound(&claim.at_most, unit)?.or(band.map(|(_, high)| high));
+    // No value but that of a gauge is below 0, and no share is above 1.
+    let is_limited = metric.measure != Measure::Gauge;
+    let is_share = is_limited && !is_ratio && metric.unit() == Unit::Share;
+    let binds_below = at_least.is_some_and(|low| low > 0.0 || !is_limited);
+    let binds_above = at_most.is_some_and(|high| high < 1.0 || !is_share);
     match (at_least, at_most) {
-        (None, None) => {
+        _ if !binds_below && !binds_above => {
             Err("it needs `published`, `at_least` or `at_most`: without a bound nothing could contradict it".into())
         }
         (Some(low), Some(high)) if low > high => Err(format!("at_least {low} is above at_most {high}")),
@@ -111,10 +117,12 @@ fn bounds(claim: &Claim, metric: &Metric, is_ratio: bool) -> Result<(Option<f64>
 }
 
 /// The two ends of a published figure or range.
-fn range(figures: &[Quantity]) -> Result<(f64, f64), String> {
+fn range(figures: &[Quantity], unit: Option<Unit>) -> Result<(f64, f64), String> {
     let figures: Vec<f64> = figures
         .iter()
-        .map(|figure| figure.bound().map_err(|e| format!("published: {e}; the words of a source belong into `quote`")))
+        .map(|figure| {
+            figure.bound(unit).map_err(|e| format!("published: {e}; the words of a source belong into `quote`"))
+        })
         .collect::<Result<_, _>>()?;
     match figures.as_slice() {
         [figure] if *figure > 0.0 => Ok((*figure, *figure)),
@@ -123,8 +131,8 @@ fn range(figures: &[Quantity]) -> Result<(f64, f64), String> {
     }
 }
 
-pub(super) fn bound(quantity: &Option<Quantity>) -> Result<Option<f64>, String> {
-    quantity.as_ref().map(Quantity::bound).transpose()
+pub(super) fn bound(quantity: &Option<Quantity>, unit: Option<Unit>) -> Result<Option<f64>, String> {
+    quantity.as_ref().map(|quantity| quantity.bound(unit)).transpose()
 }
 
 /// The plan's index of a variant of a scenario; `None` if the command line omits the scenario or replaces its drivers,

@@ -18,7 +18,8 @@ pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
     if limit.at_least.is_none() && limit.at_most.is_none() {
         return Err(format!("`{metric}` needs `at_least` or `at_most`: without a bound nothing could break it"));
     }
-    let (at_least, at_most) = (bound(&limit.at_least)?, bound(&limit.at_most)?);
+    let unit = Some(metric.unit());
+    let (at_least, at_most) = (bound(&limit.at_least, unit)?, bound(&limit.at_most, unit)?);
     if let (Some(low), Some(high)) = (at_least, at_most)
         && low > high
     {

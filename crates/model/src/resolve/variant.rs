@@ -156,7 +156,7 @@ fn on_connection(setting: &Setting) -> Option<litelab_protocol::Setting> {
 fn failed_at_most(scenario: &Scenario, vars: &Vars) -> Result<f64, String> {
     let Some(stated) = &scenario.failed_at_most else { return Ok(plan::failed_at_most()) };
     let share = match stated.text() {
-        Some(text) if text.ends_with('%') => with_unit(text),
+        Some(text) if text.ends_with('%') => with_unit(text).map(|(share, _)| share),
         _ => stated.number(vars),
     };
     let share = share.map_err(|e| format!("failed_at_most: {e}"))?;

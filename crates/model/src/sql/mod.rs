@@ -47,6 +47,8 @@ fn max_parameters(dialect: Dialect) -> (&'static str, usize) {
 /// If `tuples` exceeds 1 and there is no `VALUES (…)` or a parameter is outside it, or if the number of parameters
 /// exceeds the limit of the database.
 pub fn positional(sql: &str, tuples: u32, dialect: Dialect) -> Result<Positional, String> {
+    // Some drivers take what follows the statement for another one, and compile both at each execution.
+    let sql = sql.trim_end_matches(|c: char| c.is_whitespace() || c == ';');
     let tokens = tokens(sql, dialect);
     let mut numbers = Numbers { dialect, names: Vec::new() };
     if dialect == Dialect::Postgres && is_copy(sql) {

@@ -60,6 +60,10 @@ fn a_figure_is_a_number_above_0_or_a_range() {
     }
     refused(figure("'some 20 ms'"), &["published: `some 20 ms` is no number", "belong into `quote`"]);
     refused(study("metric = 'p50'"), &["it needs `published`, `at_least` or `at_most`"]);
+    for nothing in ["metric = 'failed'\nat_most = '100 %'", "metric = 'p50'\nat_least = 0"] {
+        refused(study(nothing), &["nothing could contradict it"]);
+    }
+    refused(study("metric = 'p50'\nat_most = '3 %'"), &["`3 %` is of another unit"]);
     refused(
         study("metric = 'p50'\npublished = '1 ms'\nat_least = '3 ms'"),
         &["at_least 3000000 is above at_most 2000000"],

@@ -179,7 +179,8 @@ pub(super) fn answer(
     let constant = constant(variants, info);
     let longest = longest(metrics, variants);
     let Some(metric) = metrics.first() else { return Answer { problems, constant, ..Answer::default() } };
-    let judged = |variant: &&&VariantAnalysis| variant.estimate(metric).is_some() && variant.too_few(metric).is_none();
+    let judged =
+        |variant: &&&VariantAnalysis| variant.estimate(metric).is_some() && variant.not_judged(metric).is_none();
     let mut ranked: Vec<&VariantAnalysis> = variants.iter().filter(judged).copied().collect();
     let value = |variant: &VariantAnalysis| variant.estimate(metric).map_or(f64::NAN, |estimate| estimate.value);
     ranked.sort_by(|a, b| match metric.measure.more_is_better() {
@@ -201,13 +202,16 @@ pub(super) fn answer(
             levels.iter().filter_map(|level| variants.iter().find(|v| v.index == level.best)).copied().collect();
         let confidence = Confidence::P95.shared_by(kept.len().saturating_sub(1).max(1)).unwrap_or_default();
         let over_safest = safer.first().and_then(|safest| ratio(best, safest, metric, confidence).ok());
-        let better = |of: &&VariantAnalysis| pair(best, of, metric, confidence, tolerance).verdict == Verdict::Faster;
-        let dominated = !safer.iter().all(better);
+        let across: Vec<MetricComparison> =
+            safer.iter().map(|of| pair(best, of, metric, confidence, tolerance)).collect();
+        let dominated = across.iter().any(|cell| cell.verdict != Verdict::Faster);
+        // One safer level that is shown to be as good settles it.
+        let is_settled = across.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Equivalent));
         if let Some(level) = level(best, others, (metric, &longest), ties) {
             let over_safest = over_safest.filter(|paired| paired.ratio.interval().is_some());
             levels.push(LevelAnswer { over_safest, dominated, ..level });
         }
-        open.push((*best, compared));
+        open.push((*best, compared.into_iter().chain(across.into_iter().filter(|_| !is_settled)).collect()));
     }
     let undecided = undecided(&open, ranked.len(), variants.len(), rounds);
     Answer { metric: Some(metric.clone()), longest: Some(longest), levels, problems, undecided, constant }
@@ -273,8 +277,9 @@ fn undecided(
         return (variants > 1).then(|| Undecided { text: text.into(), rounds: None });
     }
     let cells = || compared.iter().flat_map(|(_, cells)| cells);
+    let is_compared = cells().any(|cell| cell.ratio.as_ref().is_ok_and(|paired| paired.ratio.interval().is_some()));
     let needs = cells().filter_map(|cell| cell.ratio.as_ref().ok()?.ratio.needs()).max();
-    if let Some(needs) = needs {
+    if let Some(needs) = needs.filter(|_| !is_compared) {
         let text = format!("not compared: {}, {needs} needed", number::counted(rounds, "round"));
         return Some(Undecided { text, rounds: u32::try_from(needs).ok() });
     }
@@ -285,11 +290,17 @@ fn undecided(
         return None;
     }
     let count = cells().filter(open).count() as u64;
-    let more = cells().filter_map(|cell| match cell.verdict {
-        Verdict::Inconclusive { rounds_needed } => rounds_needed,
-        _ => None,
-    });
-    let total = more.max().map(|more| u32::try_from(rounds).unwrap_or(u32::MAX).saturating_add(more));
+    // One that no number of rounds is likely to decide stays open whatever the others need.
+    let more: Option<Vec<u32>> = cells()
+        .filter(open)
+        .map(|cell| match cell.verdict {
+            Verdict::Inconclusive { rounds_needed } => rounds_needed,
+            _ => None,
+        })
+        .collect();
+    let total = more
+        .and_then(|more| more.into_iter().max())
+        .map(|more| u32::try_from(rounds).unwrap_or(u32::MAX).saturating_add(more));
     let after = match total {
         Some(total) => format!("about {total} rounds would tell, {rounds} were run"),
         None => "more rounds would hardly tell".into(),

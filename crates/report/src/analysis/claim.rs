@@ -143,7 +143,7 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
             return result(Measured::Nothing, OPEN, Some(reason));
         }
     };
-    if let (None, Some(why)) = (failures(variant, against), variant.too_few(&plan.metric)) {
+    if let (None, Some(why)) = (failures(variant, against), variant.not_judged(&plan.metric)) {
         return result(measured, OPEN, Some(why));
     }
     let judge = |e: &Estimate| ClaimVerdict::judge(e, plan.at_least, plan.at_most, &planner(Confidence::P95));
@@ -190,7 +190,7 @@ fn never(plan: &ClaimPlan, variant: &VariantAnalysis) -> Option<String> {
 }
 
 /// Reason for which a variant supports no verdict: it was skipped, or some of its trials failed.
-pub(super) fn failures(variant: &VariantAnalysis, against: Option<&VariantAnalysis>) -> Option<String> {
+pub(crate) fn failures(variant: &VariantAnalysis, against: Option<&VariantAnalysis>) -> Option<String> {
     if let Some((variant, why)) =
         std::iter::once(variant).chain(against).find_map(|variant| Some((variant, variant.skipped.as_ref()?)))
     {

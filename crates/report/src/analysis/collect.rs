@@ -237,6 +237,9 @@ impl Numbers {
             self.events.iter().map(|(metric, events)| (metric.clone(), Values::counted(metric, events.clone())));
         let values = self.values.iter().map(|(metric, values)| (metric.clone(), self.of_quantile(metric, values)));
         let mut metrics: BTreeMap<Metric, Values> = values.chain(counted).collect();
+        for values in metrics.values_mut().filter(|values| values.events.is_empty()) {
+            values.missing = self.measured.saturating_sub(values.by_round.len() as u64);
+        }
         if 2 * self.flags.short() >= self.measured {
             // Counts of events have an interval for any number of transactions.
             let of_transactions = |(metric, values): &(&Metric, &mut Values)| {

@@ -83,7 +83,7 @@ fn judge(metric: &Metric, shared: &[(u32, usize, usize)], variants: &[VariantAna
         if let Some(why) = failures(other, Some(base)) {
             return Err(why);
         }
-        if let Some(why) = [base, other].into_iter().find_map(|variant| variant.too_few(metric)) {
+        if let Some(why) = [base, other].into_iter().find_map(|variant| variant.not_judged(metric)) {
             return Err(why);
         }
         for (round, base, other) in pair::pairs(other, base, metric) {

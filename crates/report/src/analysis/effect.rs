@@ -8,6 +8,7 @@ use litelab_model::metric::Metric;
 use litelab_stats::{Confidence, PairedRatio};
 use serde::Serialize;
 
+use super::claim::failures;
 use super::serial;
 use super::variant::VariantAnalysis;
 
@@ -63,8 +64,11 @@ pub(super) fn effects(
     if variants.iter().any(|variant| counted(&variant)) {
         return Err(format!("no effects in {metric}: it may be 0 in a round"));
     }
-    if let Some(why) = variants.iter().find_map(|variant| variant.too_few(metric)) {
-        return Err(why);
+    if let Some(why) = variants.iter().find_map(|v| failures(v, None).or_else(|| v.not_judged(metric))) {
+        return Err(format!("no effects: {why}"));
+    }
+    if variants.iter().any(|variant| variant.values(metric).iter().any(|(_, value)| *value <= 0.0)) {
+        return Err(format!("no effects in {metric}: it is 0 in a round"));
     }
     for variant in variants {
         let key = key(variant).ok_or_else(|| format!("{} lacks one of the dimensions", variant.label))?;
@@ -73,7 +77,7 @@ pub(super) fn effects(
                 levels.push(level.clone());
             }
         }
-        for (round, value) in variant.values(metric).iter().filter(|(_, value)| *value > 0.0) {
+        for (round, value) in variant.values(metric) {
             rounds.entry(*round).or_default().insert(key.clone(), value.ln());
         }
     }

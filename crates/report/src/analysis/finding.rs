@@ -4,6 +4,7 @@ use litelab_model::Metric;
 use litelab_model::plan::{FindingPlan, FindingValuePlan};
 use litelab_stats::{Confidence, Tolerance, Verdict};
 
+use super::claim::failures;
 use super::durability::DurabilityPair;
 use super::pair::{MetricComparison, pair, ratio};
 use super::variant::VariantAnalysis;
@@ -47,7 +48,9 @@ fn text(value: &FindingValuePlan, variants: &[VariantAnalysis], tolerance: Toler
         }
         FindingValuePlan::Ratio { metric, variant, against } => {
             match (variants.get(*variant), variants.get(*against)) {
-                (Some(variant), Some(against)) => match ratio(variant, against, metric, Confidence::P95) {
+                (Some(variant), Some(against)) => match failures(variant, Some(against))
+                    .map_or_else(|| ratio(variant, against, metric, Confidence::P95), Err)
+                {
                     Ok(paired) => match (number::ratio(&paired.ratio), DurabilityPair::of(variant, against)) {
                         (Some(ratio), durability_pair) if durability_pair.difference().is_some() => {
                             format!("{ratio} ({durability_pair})")
@@ -88,11 +91,12 @@ fn best(
     variants: &[VariantAnalysis],
     tolerance: Tolerance,
 ) -> String {
-    let mut ranked: Vec<(&VariantAnalysis, f64)> = among
-        .iter()
-        .filter_map(|index| variants.get(*index))
-        .filter_map(|variant| Some((variant, variant.estimate(metric)?.value)))
-        .collect();
+    let among = || among.iter().filter_map(|index| variants.get(*index));
+    if let Some(why) = among().find_map(|variant| failures(variant, None).or_else(|| variant.not_judged(metric))) {
+        return format!("({why})");
+    }
+    let mut ranked: Vec<(&VariantAnalysis, f64)> =
+        among().filter_map(|variant| Some((variant, variant.estimate(metric)?.value))).collect();
     ranked.sort_by(|(_, a), (_, b)| if metric.measure.more_is_better() { b.total_cmp(a) } else { a.total_cmp(b) });
     let Some(((first, _), others)) = ranked.split_first() else { return format!("(no {metric})") };
     let differ = others.iter().any(|(variant, _)| variant.durability != first.durability);

@@ -39,6 +39,7 @@ use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
 pub use answer::{Answer, Calmer, LevelAnswer, Problem, Starvation, Undecided};
+pub(crate) use claim::failures;
 pub use claim::{ClaimResult, Measured, Tally};
 pub use collect::Collector;
 pub use content::ContentCheck;

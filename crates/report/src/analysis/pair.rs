@@ -70,14 +70,14 @@ pub(crate) fn ratio_between(
 ) -> Result<PairedRatio, String> {
     let none = Values::default();
     let theirs = against.metrics.get(other).unwrap_or(&none);
-    if let Some(why) = theirs.too_few(other) {
+    if let Some(why) = theirs.not_judged(other) {
         return Err(why);
     }
     ratio_of(variant.metrics.get(metric).unwrap_or(&none), theirs, metric, confidence)
 }
 
 fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
-    if let Some(why) = ours.too_few(metric).or_else(|| theirs.too_few(metric)) {
+    if let Some(why) = ours.not_judged(metric).or_else(|| theirs.not_judged(metric)) {
         return Err(why);
     }
     if let (Some(our_sum), Some(their_sum)) = (ours.sum(), theirs.sum()) {

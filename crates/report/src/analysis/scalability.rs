@@ -47,9 +47,21 @@ fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &Va
     let points: Vec<UslPoint> = group
         .iter()
         .flat_map(|(level, variant)| variant.values(metric).iter().map(|(_, value)| (*level, *value)))
-        .filter(|(_, throughput)| *throughput > 0.0)
         .map(|(concurrency, throughput)| UslPoint { concurrency, throughput })
         .collect();
+    let is_zero =
+        |(_, variant): &(u32, &VariantAnalysis)| variant.values(metric).iter().any(|(_, value)| *value <= 0.0);
+    if let Some((level, _)) = group.iter().find(|of| is_zero(of)) {
+        let law = Err(format!("{metric} is 0 in a round at {level}"));
+        return Scalability {
+            label,
+            dimension: dimension.to_owned(),
+            metric: metric.clone(),
+            law,
+            best: None,
+            falls: None,
+        };
+    }
     // The seed changes only the last digit of the interval; a constant one gives the same report each time.
     let law = Usl::fit(&points, Confidence::P95, 1).map_err(|error| match error {
         StatsError::TooFew { have, need } => format!("it needs {need} levels, and {have} were measured"),

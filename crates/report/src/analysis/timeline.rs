@@ -50,7 +50,8 @@ pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) 
     let length = measurement.result.elapsed_ns.max(1);
     let seconds = length as f64 / 1e9 / count as f64;
     let place = |nanos: u64| ((u128::from(nanos) * count as u128 / u128::from(length)) as usize).min(count - 1);
-    let mut windows = vec![[0.0; QUANTITIES.len()]; count];
+    // Sizes are unknown until a sample falls into the window, and those of a server's files always.
+    let mut windows = vec![[0.0, 0.0, f64::NAN, f64::NAN, 0.0, 0.0]; count];
     for tick in &series.ticks {
         // A tick counts the interval before it.
         let window = &mut windows[place(tick.t_ms.saturating_mul(1_000_000).saturating_sub(1))];
@@ -62,8 +63,10 @@ pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) 
     let mut before = None;
     for sample in series.samples.iter().filter(|sample| sample.at_ns >= series.go_ns) {
         let window = &mut windows[place(sample.at_ns - series.go_ns)];
-        window[2] = window[2].max(sample.wal_bytes as f64);
-        window[3] = window[3].max(sample.database_bytes as f64);
+        if !measurement.on_server {
+            window[2] = window[2].max(sample.wal_bytes as f64);
+            window[3] = window[3].max(sample.database_bytes as f64);
+        }
         let (frames, restarts) = before.unwrap_or((sample.frames_backfilled, sample.wal_restarts));
         window[4] += sample.frames_backfilled.saturating_sub(frames) as f64 / seconds;
         window[5] += sample.wal_restarts.saturating_sub(restarts) as f64;
@@ -75,7 +78,10 @@ pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) 
 /// Medians over a variant's trials; `None` without trials.
 pub(super) fn timeline(variant: usize, trials: &Trials) -> Option<Timeline> {
     let count = trials.iter().map(|(_, windows)| windows.len()).min().filter(|count| *count > 0)?;
-    let estimate = |values: Vec<f64>| median(&values, Confidence::P95).ok();
+    let estimate = |values: Vec<f64>| {
+        let known: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        median(&known, Confidence::P95).ok()
+    };
     let length = estimate(trials.iter().map(|(seconds, _)| *seconds).collect())?.value / count as f64;
     let windows = (0..count).map(|at| Window {
         seconds: (length * at as f64, length * (at + 1) as f64),

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::flag::ProblemKind;
 use super::locks::LockUse;
 use super::serial;
+use crate::number;
 
 /// Metrics, failures, settings and notes of one variant over its trials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,6 +118,14 @@ pub struct Values {
     /// rounds have the fewest transactions, and without them the variant would appear faster than it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub short: bool,
+    /// Number of measured trials without a value, such as a latency of no transaction: often the worst ones.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub missing: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Values {
@@ -131,6 +140,13 @@ impl Values {
         Some(format!(
             "{metric} is judged from {least} observations in a trial on: there are {n}, and what is shown is the longest"
         ))
+    }
+
+    /// Reason for which the values are not judged: that of [`Values::too_few`], or trials without a value.
+    pub(super) fn not_judged(&self, metric: &Metric) -> Option<String> {
+        let missing = (self.missing > 0)
+            .then(|| format!("{metric} is not judged: {} without one", number::counted(self.missing, "trial")));
+        self.too_few(metric).or(missing)
     }
 
     /// Creates the values of a metric and computes their estimate.
@@ -220,6 +236,13 @@ impl VariantAnalysis {
     #[must_use]
     pub fn too_few(&self, metric: &Metric) -> Option<String> {
         self.metrics.get(metric)?.too_few(metric)
+    }
+
+    /// Reason for which a metric of this variant is not judged: trials that are too short, a quantile of too few
+    /// observations, or trials without a value.
+    #[must_use]
+    pub fn not_judged(&self, metric: &Metric) -> Option<String> {
+        self.metrics.get(metric)?.not_judged(metric)
     }
 
     /// Whether the variant is the second of two identical variants of an A/A check.

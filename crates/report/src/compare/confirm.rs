@@ -13,8 +13,8 @@ use litelab_stats::{Confidence, Estimate, Tolerance, Verdict};
 
 use super::build::Builds;
 use super::{CompareRow, Comparison, Pairing, Side, unpaired};
-use crate::analysis::{Analysis, DurabilityPair, pair};
-use crate::unlike;
+use crate::analysis::{Analysis, DurabilityPair, failures, pair};
+use crate::{number, unlike};
 
 /// Limits of the number of rounds of a re-run, which is otherwise the larger number of the two runs: enough to show a
 /// difference, and too few to take hours.
@@ -180,10 +180,33 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &RerunPlan, rerun: 
                     found.impossible.push((row.name.clone(), why));
                 }
             }
-            (Some(place), _) => found.rows.push(one(row, base.analysis, *place, rerun.analysis, tolerance)),
+            (Some(place), _) => {
+                let row = one(row, base.analysis, *place, rerun.analysis, tolerance);
+                match unknown(&row, *place, rerun.analysis) {
+                    None => found.rows.push(row),
+                    Some(why) if !found.impossible.iter().any(|(name, _)| *name == row.name) => {
+                        found.impossible.push((row.name, why));
+                    }
+                    Some(_) => {}
+                }
+            }
         }
     }
     found
+}
+
+/// Reason for which a re-run neither confirms nor refutes a regression: failed trials, or too few for an interval.
+fn unknown(row: &ConfirmRow, (old, new): (Option<usize>, usize), rerun: &Analysis) -> Option<String> {
+    let again = match &row.again {
+        Ok(again) => again,
+        Err(why) => return Some(why.clone()),
+    };
+    if row.verdict == Verdict::Slower {
+        return None;
+    }
+    let variants = [Some(new), old].into_iter().flatten().filter_map(|index| rerun.variants.get(index));
+    let failed = variants.filter_map(|variant| failures(variant, None)).next();
+    failed.or_else(|| again.interval().is_none().then(|| number::needs(again)))
 }
 
 /// The confirmation if no variant can run again.

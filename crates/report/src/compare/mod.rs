@@ -17,7 +17,7 @@ pub use confirm::{Confirmation, RerunMode};
 pub use repeat::{Change, Repetition, repetition};
 pub use select::select_variant;
 
-use crate::analysis::{Analysis, DurabilityPair, VariantAnalysis, better, judged, pair};
+use crate::analysis::{Analysis, DurabilityPair, VariantAnalysis, better, failures, judged, pair};
 use crate::error::ReportError;
 use crate::number;
 pub use crate::unlike::{Difference, Unlike, differences};
@@ -173,7 +173,7 @@ pub fn compare_variants(
     }
     let rows = metrics(side, a, options).into_iter().map(|metric| {
         let compared = pair(b, a, &metric, Confidence::P95, tolerance);
-        CompareRow {
+        let row = CompareRow {
             name: b.name.clone(),
             variants: (base, head),
             base: a.estimate(&metric).copied(),
@@ -182,7 +182,8 @@ pub fn compare_variants(
             verdict: compared.verdict,
             durability_pair: DurabilityPair::of(b, a),
             metric,
-        }
+        };
+        open_if_failed(row, a, b)
     });
     Ok(Comparison {
         base: a.name.clone(),
@@ -205,7 +206,7 @@ fn unpaired(
 ) -> CompareRow {
     let values =
         |variant: &VariantAnalysis| variant.values(&metric).iter().map(|(_, value)| *value).collect::<Vec<_>>();
-    let ratio = match base.too_few(&metric).or_else(|| head.too_few(&metric)) {
+    let ratio = match base.not_judged(&metric).or_else(|| head.not_judged(&metric)) {
         Some(why) => Err(why),
         None => UnpairedRatio::from_runs(&values(base), &values(head), confidence)
             .map_err(|e| format!("no ratio in {metric}: {e}")),
@@ -215,7 +216,7 @@ fn unpaired(
         Ok(unpaired) => unpaired.verdict(tolerance, better(&metric), &planner),
         Err(_) => Verdict::Inconclusive { rounds_needed: None },
     };
-    CompareRow {
+    let row = CompareRow {
         name: base.name.clone(),
         variants: (base.index, head.index),
         base: base.estimate(&metric).copied(),
@@ -224,6 +225,17 @@ fn unpaired(
         verdict,
         durability_pair: DurabilityPair::of(head, base),
         metric,
+    };
+    open_if_failed(row, base, head)
+}
+
+/// Failed trials selected the rounds that are left: these can show a regression, and not that there is none.
+fn open_if_failed(row: CompareRow, base: &VariantAnalysis, head: &VariantAnalysis) -> CompareRow {
+    match failures(head, Some(base)) {
+        Some(why) if row.verdict != Verdict::Slower => {
+            CompareRow { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..row }
+        }
+        _ => row,
     }
 }
 

@@ -106,7 +106,7 @@ fn line(
     if let Some(longest) = &level.longest {
         text.push_str(&format!(", longest wait {}", number::value(longest.value, Unit::Nanos)));
     }
-    if metric.measure.more_is_better() && has_more_workers(level, scenario, analysis) {
+    if metric.measure.more_is_better() && more_workers_lose(level, scenario, metric, analysis) {
         text.push_str("; more workers do not help");
     }
     if let Some(ties) = ties(level, analysis) {
@@ -119,17 +119,19 @@ fn line(
     if let Some(calmer) = &level.calmer {
         let wait = number::value(calmer.longest.value, Unit::Nanos);
         let (name, amount) = (name(calmer.variant, analysis), number::value(calmer.estimate.value, metric.unit()));
-        text.push_str(&format!("; {name} waits at most {wait}, at {amount}"));
+        text.push_str(&format!("; {name}: longest wait {wait}, at {amount}"));
     }
     Marked::new("►", level_tone(level.durability), text)
 }
 
-/// Whether another variant of the level has more workers than its best one.
-fn has_more_workers(level: &LevelAnswer, scenario: &ScenarioAnalysis, analysis: &Analysis) -> bool {
+/// Whether other variants of the level have more workers than its best one, and all of them are shown to be worse.
+fn more_workers_lose(level: &LevelAnswer, scenario: &ScenarioAnalysis, metric: &Metric, analysis: &Analysis) -> bool {
     let of = |index: usize| analysis.variants.get(index).filter(|variant| variant.durability == level.durability);
     let workers = |index: usize| of(index)?.dimensions.get("workers")?.to_string().parse::<u32>().ok();
     let best = workers(level.best);
-    best.is_some() && scenario.variants.iter().any(|index| workers(*index) > best)
+    let mut more = scenario.variants.iter().filter(|index| workers(**index) > best).peekable();
+    let is_judged = |index: usize| of(index).is_some_and(|variant| variant.not_judged(metric).is_none());
+    best.is_some() && more.peek().is_some() && more.all(|index| is_judged(*index) && !level.ties.contains(index))
 }
 
 /// Formats as `not told apart from app lock or one connection`, or `not told apart from 5 others (≈)`.

@@ -40,7 +40,7 @@ fn law(of: &Scalability) -> Marked {
     match &of.falls {
         Some((level, ratio)) => {
             let ratio = number::ratio(ratio).unwrap_or_default();
-            text.push_str(&format!(", lower for certain from {level} on ({ratio})"));
+            text.push_str(&format!(", shown to be lower at {level} ({ratio})"));
         }
         None => text.push_str(", not shown to fall beyond that"),
     }

@@ -97,7 +97,7 @@ fn caption(grid: &Grid, counts: &Counts) -> String {
         };
         let together = match grid.family {
             0 | 1 => String::new(),
-            n => format!(", so that all of one scenario (at most {n}) hold together at 95 %"),
+            n => format!(", so that those of one scenario and metric (at most {n}) hold together at 95 %"),
         };
         let first: Vec<String> =
             grid.columns.iter().zip(first).map(|(name, value)| format!("{name}={value}")).collect();

@@ -124,7 +124,7 @@ pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
 type Tail = (&'static str, Metric);
 
 fn time(variant: &VariantAnalysis, metric: &Metric) -> String {
-    let known = variant.estimate(metric).filter(|_| variant.too_few(metric).is_none());
+    let known = variant.estimate(metric).filter(|_| variant.not_judged(metric).is_none());
     known.map_or_else(|| number::NONE.into(), |estimate| number::value(estimate.value, Unit::Nanos))
 }
 

@@ -48,6 +48,8 @@ fn noise(analysis: &Analysis) -> Markup {
     html! {
         @if checks.is_empty() {
             "No variant was run twice: with " code { "--aa" } " two identical variants show what this machine takes for a difference."
+        } @else if checks.iter().all(|(_, check)| check.noise == Noise::Unknown) {
+            "What two identical variants differ by is not known: too few rounds."
         } @else if names.is_empty() {
             "Two identical variants, run side by side, were not told apart."
         } @else {

@@ -195,7 +195,7 @@ fn a_law_with_a_peak_is_found_and_its_fall_is_shown() {
     for part in ["k/s [", "σ 0.1", "κ 0.0", "; the fitted peak is at 6.", " workers; best measured at 8 (", "× ["] {
         assert!(line.contains(part), "`{part}` not in: {line}");
     }
-    assert!(line.contains(", lower for certain from 16 on (0."), "{line}");
+    assert!(line.contains(", shown to be lower at 16 (0."), "{line}");
     let exported = exported_law(&analysis, &info);
     assert_eq!((&exported["dimension"], &exported["metric"]), (&json!("workers"), &json!("throughput")));
     assert_eq!((&exported["best"][0], &exported["falls"][0]), (&json!(8), &json!(16)));

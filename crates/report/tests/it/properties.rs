@@ -36,6 +36,7 @@ fn info(plan: Plan, load: f64) -> RunInfo {
         calibrations: vec![],
         builds: Default::default(),
         servers: Default::default(),
+        sources: Default::default(),
         host: None,
         stacks: Default::default(),
     }
