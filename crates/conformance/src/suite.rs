@@ -143,7 +143,7 @@ impl<'a> Suite<'a> {
     /// # Errors
     /// As [`Suite::check_all`].
     pub fn check(&self, name: &str, progress: &mut OnProgress<'_>) -> Result<Report, EngineError> {
-        let stopped = || EngineError::BadInput("the suite was stopped".into());
+        let stopped = || EngineError::Interrupted;
         self.check_all(&[name], progress)?.pop().ok_or_else(stopped)
     }
 

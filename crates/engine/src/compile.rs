@@ -12,6 +12,7 @@ use litelab_database::{Guard, Script, SourceError, describe, quoted};
 use litelab_model::plan::DataPlan;
 use litelab_model::study::Location;
 use litelab_model::{Plan, Variant};
+use litelab_protocol::sql::{Token, statements, tokens};
 use litelab_protocol::{Begin, DriverDescription, Fetch, Invocation, Statement, Transaction};
 use rusqlite::Connection;
 
@@ -33,6 +34,7 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
     for index in 0..plan.variants.len() {
         let name = plan.variant_name(index);
         let variant = &mut plan.variants[index];
+        settings(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
         if variant.server.is_some() {
             on_server(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
             continue;
@@ -48,6 +50,25 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
                 one(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
                 compiled.insert(key, (variant.trial.transactions.clone(), variant.data.clone()));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that settings are single statements that set something. They are executed without a [`Guard`], and those of a
+/// run file need not come from a profile.
+fn settings(variant: &Variant) -> Result<(), String> {
+    let verb = if variant.dialect.is_sqlite() { "PRAGMA" } else { "SET" };
+    let own = variant.settings.iter().filter_map(|setting| Some((&setting.name, setting.sql.as_ref()?)));
+    let sent = variant.trial.connection.settings.iter().map(|setting| (&setting.name, &setting.sql));
+    for (name, sql) in own.chain(sent) {
+        let first = tokens(sql, variant.dialect).into_iter().find_map(|token| match token {
+            Token::Word(word) => Some(word),
+            _ => None,
+        });
+        let is_set = first.is_some_and(|word| word.eq_ignore_ascii_case(verb));
+        if !is_set || statements(sql, variant.dialect).len() != 1 {
+            return Err(format!("setting `{name}`: {sql:?} is not one statement {verb}"));
         }
     }
     Ok(())

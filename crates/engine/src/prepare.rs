@@ -1,14 +1,16 @@
 //! Initial databases of trials: created once per run for each distinct schema, data and page layout, and copied for
 //! every trial.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use litelab_bulk::{LIMIT, LoadError, Rows, load};
 use litelab_database::{Guard, Script, quoted};
-use litelab_model::Variant;
+use litelab_model::{Plan, Variant};
+use litelab_observe::sidecar;
 use litelab_protocol::Setting;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -135,6 +137,26 @@ impl<'a> Prepared<'a> {
     }
 }
 
+/// State of each database that data come from (`data.from`), by its path: sizes and modification times of its file and
+/// of its log, which a write changes.
+#[must_use]
+pub fn sources(plan: &Plan) -> BTreeMap<String, String> {
+    let from = plan.variants.iter().filter_map(|variant| variant.data.as_ref()?.from.clone());
+    let state = |path: String| {
+        let of = |path: PathBuf| {
+            let about = std::fs::metadata(path).ok()?;
+            let modified = about.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+            Some(format!("{} bytes at {}", about.len(), modified.as_nanos()))
+        };
+        let files = ["", "-wal"].map(|suffix| of(sidecar(Path::new(&path), suffix)).unwrap_or_default());
+        (path, files.join(", "))
+    };
+    from.collect::<BTreeSet<_>>().into_iter().map(state).collect()
+}
+
+/// Type, name and SQL of an object of a schema.
+type Object = (String, String, String);
+
 /// Statements that create the same database in memory, from the prepared file: the schema, then a copy of each table.
 ///
 /// # Errors
@@ -142,10 +164,12 @@ impl<'a> Prepared<'a> {
 pub fn setup_statements(prepared: &Path) -> Result<Vec<String>, EngineError> {
     let sql = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
                ORDER BY type <> 'table', rowid";
-    let objects = litelab_database::read(prepared, |connection| {
-        let read = || -> rusqlite::Result<Vec<(String, String, String)>> {
+    let statistics = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1')";
+    let (objects, is_analyzed) = litelab_database::read(prepared, |connection| {
+        let read = || -> rusqlite::Result<(Vec<Object>, bool)> {
             let mut statement = connection.prepare(sql)?;
-            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+            let objects = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            Ok((objects.collect::<rusqlite::Result<_>>()?, connection.query_row(statistics, [], |row| row.get(0))?))
         };
         read().map_err(|e| EngineError::sqlite("read the schema of", prepared, &e))
     })?;
@@ -159,6 +183,8 @@ pub fn setup_statements(prepared: &Path) -> Result<Vec<String>, EngineError> {
     }
     out.push("DETACH prepared".to_owned());
     out.extend(objects.into_iter().filter(|(kind, ..)| kind != "table").map(|(.., sql)| sql));
+    // The planner's statistics, if the prepared file has them.
+    out.extend(is_analyzed.then(|| "ANALYZE".to_owned()));
     Ok(out)
 }
 

@@ -21,6 +21,8 @@ const LONGEST_LINE: u64 = 64 << 20;
 const STDERR_KEPT: usize = 8 << 10;
 /// Time that a runner has to exit after its last line.
 const EXIT_GRACE: Duration = Duration::from_secs(10);
+/// Time for reading the rest of standard error of a runner that has ended.
+const STDERR_GRACE: Duration = Duration::from_secs(1);
 /// Time that a runner has to answer a query after a request to stop; a run stopped meanwhile still gets its file.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 /// Interval of polling.
@@ -37,6 +39,8 @@ pub struct RunnerProcess {
     stdin: Option<Sender<Vec<u8>>>,
     lines: Receiver<Result<Message, String>>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
+    /// Disconnected when standard error is read to its end.
+    stderr_ended: Receiver<()>,
     killed: bool,
     exited: Option<Exited>,
 }
@@ -85,9 +89,11 @@ impl RunnerProcess {
             });
         }
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        let (reads, stderr_ended) = channel::<()>();
         if let Some(mut pipe) = stderr_pipe {
             let kept = Arc::clone(&stderr);
             std::thread::spawn(move || {
+                let _reads = reads;
                 let mut buffer = [0; 4096];
                 while let Ok(n @ 1..) = pipe.read(&mut buffer) {
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +112,8 @@ impl RunnerProcess {
                 {}
             });
         }
-        let process = Self { child, stdin: Some(stdin_sender), lines, stderr, killed: false, exited: None };
+        let process =
+            Self { child, stdin: Some(stdin_sender), lines, stderr, stderr_ended, killed: false, exited: None };
         let mut text = serde_json::to_vec(trial).map_err(|e| e.to_string())?;
         text.push(b'\n');
         process.send(text);
@@ -219,6 +226,8 @@ impl RunnerProcess {
             return Ok(exited);
         }
         let exited = end(&mut self.child)?;
+        // A process that has left the group may keep the pipe open.
+        let _ended = self.stderr_ended.recv_timeout(STDERR_GRACE);
         self.exited = Some(exited);
         Ok(exited)
     }

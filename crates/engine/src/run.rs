@@ -22,7 +22,7 @@ use crate::flame;
 use crate::hopeless;
 use crate::noop;
 use crate::perf::Perf;
-use crate::prepare::Prepared;
+use crate::prepare::{self, Prepared};
 use crate::ready::{self, Ready, With};
 use crate::runner::{NOOP, Runners, check_support};
 use crate::scratch::Scratch;
@@ -132,7 +132,8 @@ impl<'a> Run<'a> {
             }
             recorder.directory(&directory)?;
             recorder.builds(&builds(runners, descriptions.keys()))?;
-            recorder.servers(&servers.records())
+            recorder.servers(&servers.records())?;
+            recorder.sources(&prepare::sources(&plan))
         })?;
         Ok(Self {
             done: vec![0; plan.scenarios.len()],
@@ -154,7 +155,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// If the file is not a run file, is complete or in use by another process, if the directory is on another file
-    /// system, or if the runners or their programs differ from those the run began with.
+    /// system, or if the runners, their programs, servers or the source of the data differ from those the run began with.
     pub fn resume(options: RunOptions, runners: &'a Runners, stop: &'a AtomicBool) -> Result<Self, EngineError> {
         let file = RunFile::open(&options.file)?;
         let recorder = Recorder::open(&options.file)?;
@@ -170,6 +171,8 @@ impl<'a> Run<'a> {
             )));
         }
         let mut plan = info.plan;
+        // The plan is what the file says: its SQL is checked as that of a study is.
+        crate::compile::compile(&mut plan)?;
         // A variant whose runner was installed since would have fewer rounds than the others.
         let descriptions = ready::describe_again(&mut plan, options.with(runners, stop))?;
         let now = builds(runners, info.builds.keys());
@@ -189,6 +192,24 @@ impl<'a> Run<'a> {
             )));
         }
         same_file_system(&options, &info.environment)?;
+        let sources = prepare::sources(&plan);
+        if let Some((path, _)) = info.sources.iter().find(|(path, before)| sources.get(*path) != Some(before)) {
+            return Err(EngineError::BadInput(format!(
+                "{}: {path}, which the data come from, has changed since this run began, so its rounds would not be \
+                 comparable: begin a new run",
+                options.file.display()
+            )));
+        }
+        for (server, before) in &info.servers {
+            if before.own != options.urls.contains(*server) {
+                let what = if before.own {
+                    format!("was your own ({}): name it with --url", before.url)
+                } else {
+                    "was started by litelab: leave --url out".into()
+                };
+                return Err(EngineError::BadInput(format!("{}: server `{server}` {what}", options.file.display())));
+            }
+        }
         let scratch = Scratch::make(&options.directory)?;
         let skipped: Vec<bool> = plan.variants.iter().map(|variant| variant.skipped.is_some()).collect();
         let servers = ready::provide(&mut plan, options.with(runners, stop))?;
@@ -203,6 +224,16 @@ impl<'a> Run<'a> {
                     options.file.display(),
                     before.version,
                     now.version
+                )));
+            }
+        }
+        for (server, now) in servers.records() {
+            if let Some(before) = info.servers.get(&server).filter(|before| now.own && before.url != now.url) {
+                return Err(EngineError::BadInput(format!(
+                    "{}: server `{server}` was {} when this run began, and not {}",
+                    options.file.display(),
+                    before.url,
+                    now.url
                 )));
             }
         }

@@ -309,7 +309,12 @@ impl Runner {
     /// If a command cannot be started or fails.
     pub fn build(&self, output: &dyn Fn() -> Stdio) -> Result<(), EngineError> {
         let stamp = self.directory.join(STAMP);
-        let _stale = std::fs::remove_file(&stamp);
+        if self.manifest.built_from.is_empty() {
+            let _stale = std::fs::remove_file(&stamp);
+        } else {
+            // No hash: what a build that did not end leaves is not taken for a runner.
+            let _written = std::fs::write(&stamp, "unfinished");
+        }
         for words in &self.manifest.build {
             let Some((program, arguments)) = words.split_first() else { continue };
             let line = words.join(" ");

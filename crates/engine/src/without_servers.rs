@@ -25,6 +25,12 @@ impl Urls {
     pub fn add(&mut self, _text: &str) -> Result<(), String> {
         Err(WITHOUT_SERVERS.into())
     }
+
+    /// Whether the user has named a server: never.
+    #[must_use]
+    pub fn contains(&self, _server: Server) -> bool {
+        false
+    }
 }
 
 /// The servers of a run: always empty.

@@ -80,6 +80,9 @@ pub fn all(runners: &[&Runner], force: bool) -> bool {
 /// Builds one runner. Returns `true` if it is built, or skipped because tools are missing: a missing toolchain must not
 /// fail the command.
 fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
+    if interrupt::is_asked() {
+        return false;
+    }
     let name = &runner.manifest.name;
     if runner.is_built_in() {
         output::log_above(screen, format_args!("runner `{name}` is part of litelab"));

@@ -43,6 +43,13 @@ impl RunFiles {
         Ok(RunOptions { urls, calibrate, flame, ..RunOptions::new(file, self.directory(former)) })
     }
 
+    /// Options that a resumed run needs again. A URL may contain a password.
+    pub fn again(&self) -> String {
+        let names = self.urls.iter().filter_map(|url| url.split_once('='));
+        let urls = names.map(|(name, _)| format!(" --url {name}=URL"));
+        self.flame.then(|| " --flame".to_owned()).into_iter().chain(urls).collect()
+    }
+
     /// Options for resuming the run in `file`.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use litelab_model::ModelError;
 use litelab_record::RecordError;
 
 use crate::exit::{BadInput, Exit};
-use crate::{cmd, files, output};
+use crate::{cmd, files, output, style};
 
 /// Prints an error as one red line and returns its exit code.
 pub fn report(error: &anyhow::Error) -> Exit {
@@ -16,7 +16,9 @@ pub fn report(error: &anyhow::Error) -> Exit {
         return Exit::Ok;
     }
     let exit = code(error);
-    if exit != Exit::Interrupted {
+    if let Some(cancelled @ BulkError::Cancelled { .. }) = error.downcast_ref() {
+        output::note(style::WARNING, "interrupted", cancelled);
+    } else if exit != Exit::Interrupted {
         output::error(&format!("{error:#}"));
     }
     exit

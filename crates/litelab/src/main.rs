@@ -145,6 +145,7 @@ fn main() -> std::process::ExitCode {
 /// Converts the result into an exit code; prints an error.
 fn end(outcome: anyhow::Result<exit::Exit>) -> std::process::ExitCode {
     match outcome {
+        Ok(exit::Exit::Ok) if output::has_failed() => exit::Exit::Failed.into(),
         Ok(exit) => exit.into(),
         Err(error) => failure::report(&error).into(),
     }

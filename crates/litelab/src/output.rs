@@ -4,16 +4,46 @@
 //! site needs to; colours are added afterwards. `clippy.toml` forbids the macros and methods that bypass this module.
 //! The renderers of `litelab-report` sanitise whole pages ([`rendered`]) themselves.
 
-use std::fmt::Display;
+use std::fmt::{Arguments, Display};
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::Style;
-use clap::error::ErrorKind;
+use clap::error::ErrorKind as UsageKind;
 use indicatif::{MultiProgress, ProgressBar};
 use litelab_model::text;
 
 use crate::exit::Exit;
 use crate::style;
+
+/// Whether standard output has no reader any more, or cannot be written.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+/// Whether standard output could not be written for another reason than that its reader has ended.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether there is no use in printing more.
+pub fn is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+/// Whether something that was printed is lost, as on a full disk.
+pub fn has_failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
+}
+
+fn out(text: Arguments<'_>) {
+    let Err(error) = anstream::stdout().write_fmt(text) else { return };
+    CLOSED.store(true, Ordering::Relaxed);
+    if error.kind() != ErrorKind::BrokenPipe && !FAILED.swap(true, Ordering::Relaxed) {
+        note(style::ERROR, "error", format_args!("standard output: {error}"));
+    }
+}
+
+/// A message that cannot be printed must not end the work.
+fn err(text: Arguments<'_>) {
+    let _lost = anstream::stderr().write_fmt(text);
+}
 
 /// Prints a line on standard output.
 pub fn line(text: impl Display) {
@@ -26,9 +56,8 @@ pub fn headed(style: Style, head: impl Display, rest: impl Display) {
 }
 
 /// Prints a line on standard output, each piece in its style.
-#[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn spans(pieces: &[(Style, &dyn Display)]) {
-    anstream::println!("{}", painted(pieces));
+    out(format_args!("{}\n", painted(pieces)));
 }
 
 /// Prints a name in a column of `width`, and a description that is wrapped beside it.
@@ -52,27 +81,23 @@ pub fn entry_in(style: Style, name: impl Display, width: usize, description: &st
 }
 
 /// Prints several lines of foreign text on standard output.
-#[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn lines(text: &str) {
-    anstream::print!("{}", text::printable_lines(text));
+    out(format_args!("{}", text::printable_lines(text)));
 }
 
 /// Prints a page rendered by `litelab-report` on standard output, colours included.
-#[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn rendered(page: &str) {
-    anstream::print!("{page}");
+    out(format_args!("{page}"));
 }
 
 /// Prints a line on standard error.
-#[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn log(text: impl Display) {
-    anstream::eprintln!("{}", painted(&[(Style::new(), &text)]));
+    err(format_args!("{}\n", painted(&[(Style::new(), &text)])));
 }
 
 /// Prints a line on standard error that begins with a styled word and a colon.
-#[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn note(style: Style, word: impl Display, text: impl Display) {
-    anstream::eprintln!("{}", painted(&[(style, &format_args!("{word}:")), (Style::new(), &format_args!(" {text}"))]));
+    err(format_args!("{}\n", painted(&[(style, &format_args!("{word}:")), (Style::new(), &format_args!(" {text}"))])));
 }
 
 /// Like [`log`], above a progress bar.
@@ -95,8 +120,8 @@ pub fn message(bar: &ProgressBar, text: &str) {
 #[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn usage(failed: &clap::Error) -> ExitCode {
     match failed.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => anstream::print!("{}", failed.render().ansi()),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => anstream::eprint!("{}", failed.render().ansi()),
+        UsageKind::DisplayHelp | UsageKind::DisplayVersion => anstream::print!("{}", failed.render().ansi()),
+        UsageKind::DisplayHelpOnMissingArgumentOrSubcommand => anstream::eprint!("{}", failed.render().ansi()),
         _ => error(&crate::usage::line(failed)),
     }
     if failed.use_stderr() { Exit::BadInput.into() } else { Exit::Ok.into() }

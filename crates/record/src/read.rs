@@ -61,6 +61,8 @@ pub struct RunInfo {
     pub builds: BTreeMap<String, String>,
     /// Servers used by the run.
     pub servers: BTreeMap<Server, ServerRecord>,
+    /// State of each database that data come from (`data.from`), by its path.
+    pub sources: BTreeMap<String, String>,
     /// Number of complete rounds of each scenario in the plan.
     pub done: Vec<u32>,
     /// Machine load of each round.
@@ -267,6 +269,7 @@ impl RunFile {
             runners: runners.iter().map(|t| self.parse("runner", t)).collect::<Result<_, _>>()?,
             done,
             servers: self.get("servers")?.map_or(Ok(BTreeMap::new()), |t| self.parse("servers", &t))?,
+            sources: self.get("sources")?.map_or(Ok(BTreeMap::new()), |t| self.parse("sources", &t))?,
             builds: self.get("builds")?.map_or(Ok(BTreeMap::new()), |t| self.parse("builds", &t))?,
             // Optional data: a format of another version must not prevent reading the run.
             host: self.get("host_calibration")?.and_then(|text| self.parse("host", &text).ok()),

@@ -102,7 +102,9 @@ impl Recorder {
     /// If the file cannot be opened for writing, has another format, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let lock = lock(path)?;
-        let connection = Connection::open(path).map_err(|e| RecordError::sqlite("open", path, &e))?;
+        // SQLite takes a path that begins with `file:` for a URI.
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let connection = Connection::open(whole).map_err(|e| RecordError::sqlite("open", path, &e))?;
         let recorder = Self { connection, path: path.to_path_buf(), _lock: Some(lock) };
         let format: i32 = recorder.execute("open", |c| c.pragma_query_value(None, "user_version", |row| row.get(0)))?;
         if format != FORMAT {
@@ -182,6 +184,14 @@ impl Recorder {
     /// If the file cannot be written.
     pub fn servers(&self, servers: &BTreeMap<Server, ServerRecord>) -> Result<(), RecordError> {
         if servers.is_empty() { Ok(()) } else { self.set_json("servers", servers) }
+    }
+
+    /// Stores the state of each database that data come from.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn sources(&self, sources: &BTreeMap<String, String>) -> Result<(), RecordError> {
+        if sources.is_empty() { Ok(()) } else { self.set_json("sources", sources) }
     }
 
     /// Stores the calibration of the host.

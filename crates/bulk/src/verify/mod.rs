@@ -229,7 +229,14 @@ fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Conn
         let threads = table.useful_threads(options.threads.get());
         let mut connections = vec![first];
         for _ in 1..threads {
-            let conn = source.open()?;
+            let conn = match source.open() {
+                // In rollback mode a writer waits for the first connection, and keeps others out.
+                Err(SourceError::Locked { .. }) => {
+                    connections.truncate(1);
+                    return Ok((table, connections));
+                }
+                opened => opened?,
+            };
             table.begin(&conn)?;
             connections.push(conn);
         }

@@ -11,6 +11,12 @@ use litelab_servers::Url;
 pub struct Urls(BTreeMap<Server, String>);
 
 impl Urls {
+    /// Whether the user has named this server.
+    #[must_use]
+    pub fn contains(&self, server: Server) -> bool {
+        self.0.contains_key(&server)
+    }
+
     /// Parses and adds `postgres=postgres://…` or `mysql=mysql://…`; `mariadb` is a synonym of `mysql`, and a cluster
     /// is `galera`.
     ///

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_model::Metric;
+use litelab_model::metric::Unit;
+use litelab_model::quantity::Quantity;
+use litelab_model::{Metric, Scalar};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::{Analysis, analyse_with};
 use litelab_report::compare::{self, CompareOptions, Side};
@@ -129,7 +131,8 @@ fn options(args: &Args) -> Result<CompareOptions> {
         .tolerance
         .as_ref()
         .map(|text| {
-            let share = litelab_model::quantity::with_unit(text).ok().filter(|t| *t > 0.0 && *t < 1.0);
+            let share = Quantity::from(Scalar::Text(text.clone())).bound(Some(Unit::Share));
+            let share = share.ok().filter(|t| *t > 0.0 && *t < 1.0);
             share.ok_or_else(|| BadInput(format!("--tolerance: `{text}` is no share between 0 and 1, such as 5%")))
         })
         .transpose()?;

@@ -9,11 +9,12 @@ use clap::{Args as _, FromArgMatches as _};
 use litelab_doctor::facts::App;
 use litelab_doctor::look::{self, LookError, Options};
 use litelab_doctor::{Facts, Finding, Judge, Opening, Rule, Severity, StandIn, app, rule, sarif};
-use litelab_engine::runner::{Driver, Runner};
+use litelab_engine::EngineError;
+use litelab_engine::runner::{Driver, NOOP, Runner};
 use litelab_protocol::{Inspect, Setting};
 
 use crate::exit::{BadInput, Exit};
-use crate::{building, installation, output, style};
+use crate::{building, installation, interrupt, output, style};
 
 mod text;
 
@@ -28,7 +29,7 @@ Examples:
   litelab doctor app.db --driver go:modernc --dsn 'app.db?_pragma=busy_timeout(5000)'
   litelab doctor app.db --driver python:sqlite3 --option timeout=30 --option isolation_level=IMMEDIATE
   litelab doctor --driver mattn --dsn 'file:app.db?_journal=WAL' --format sarif --fail-on warning
-  litelab doctor                          the checks that litelab.toml lists: checks = [['app.db', '--check']]
+  litelab doctor                          the checks that litelab.toml lists: doctor.checks = [['app.db', '--check']]
 
 Exit codes: 0 no finding at or above --fail-on; 2 bad input; 3 findings at or above --fail-on.")]
 pub struct Args {
@@ -270,15 +271,27 @@ fn opening(args: &Args, driver: &Driver<'_>) -> Result<Opening> {
         output::log(format_args!("runner `{}` is built once", runner.manifest.name));
         building::all(&[runner], false);
     }
-    let (description, _) = runner.look()?;
-    let described = description.drivers.iter().find(|described| described.name == driver.name);
+    if interrupt::is_asked() {
+        return Err(EngineError::Interrupted.into());
+    }
+    let (description, absent) = runner.look()?;
+    let Some(described) = description.drivers.iter().find(|described| described.name == driver.name) else {
+        let absent = absent.iter().find(|absent| absent.driver == driver.name).map(ToString::to_string);
+        let why =
+            absent.unwrap_or_else(|| format!("runner `{}` has no driver `{}`", runner.manifest.name, driver.name));
+        return Err(EngineError::Failed(why).into());
+    };
+    if !described.dialect.is_sqlite() || described.interface.is_some() || described.name == NOOP {
+        let what = format!("--driver: `{}` opens no SQLite database: name the driver below it", driver.name);
+        return Err(BadInput(what).into());
+    }
     let whole = format!("{}:{}", runner.manifest.name, driver.name);
     let path = || args.db.as_ref().map(|path| path.display().to_string());
     Ok(Opening {
         driver: if runner.manifest.name == driver.name { driver.name.clone() } else { whole },
-        driver_version: described.map(|it| it.version.trim_start_matches('v').to_owned()).unwrap_or_default(),
+        driver_version: described.version.trim_start_matches('v').to_owned(),
         language: runner.manifest.language.clone(),
-        sqlite: described.and_then(|described| described.sqlite.as_ref()).map(|build| build.version.clone()),
+        sqlite: described.sqlite.as_ref().map(|build| build.version.clone()),
         dsn: args.dsn.clone().or_else(path).unwrap_or_default(),
         options: options(&args.option)?,
         pragmas: pairs(&args.pragma, "--pragma", "synchronous=NORMAL")?,

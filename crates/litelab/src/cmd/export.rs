@@ -75,7 +75,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         Ok(out.flush()?)
     };
     match &args.output {
-        Some(path) => files::replace(path, &mut write)?,
+        Some(path) => {
+            files::another(path, &file)?;
+            files::replace(path, &mut write)?;
+        }
         None => write(&mut std::io::stdout().lock())?,
     }
     Ok(Exit::Ok)

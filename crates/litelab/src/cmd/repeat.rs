@@ -85,8 +85,8 @@ pub fn run(args: &Args) -> Result<Exit> {
     if let Some(run) = run {
         let ended = execution::carry_out(run)?;
         if ended.interrupted {
-            let flame = if args.place.flame { " --flame" } else { "" };
-            let resume = format!("litelab repeat {} --resume {}{flame}", args.run.display(), file.display());
+            let (run, again) = (args.run.display(), args.place.again());
+            let resume = format!("litelab repeat {run} --resume {}{again}", file.display());
             execution::say_resume(ended.rounds, &resume);
             return Ok(Exit::Interrupted);
         }

@@ -58,6 +58,9 @@ pub fn run(args: &Args) -> Result<Exit> {
     if let [file] = &args.runs[..]
         && let Some(recording) = super::watch::recording(file)?
     {
+        if args.splice.is_some() || !args.only.is_empty() {
+            return Err(BadInput("--splice and --only are for a run, and this is a recording".into()).into());
+        }
         let page = html::recording(&recording::analyse(&recording)?);
         let beside = file.with_extension("html");
         write(args, args.output.as_deref().unwrap_or(&beside), &page, &[file])?;
@@ -98,9 +101,8 @@ fn page(args: &Args, path: &Path, first: &Run, second: Option<&Run>) -> Result<(
 
 /// Writes a page, and opens it where that is asked for.
 fn write(args: &Args, path: &Path, page: &str, sources: &[impl AsRef<Path>]) -> Result<()> {
-    if sources.iter().any(|source| is_same(path, source.as_ref())) {
-        let what = format!("{}: this is the run file itself; name another with -o", path.display());
-        return Err(BadInput(what).into());
+    for source in sources {
+        files::another(path, source.as_ref())?;
     }
     files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
     output::line(format_args!("{}: {} kB", path.display(), page.len().div_ceil(1000)));
@@ -138,12 +140,6 @@ fn browse(path: &Path) -> bool {
         // A browser that goes on running is one that opened.
         child.try_wait().is_ok_and(|ended| ended.is_none_or(|status| status.success()))
     })
-}
-
-/// Whether both paths lead to the same file.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let whole = |path: &Path| path.canonicalize().ok();
-    whole(one).is_some_and(|one| Some(one) == whole(other))
 }
 
 fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {

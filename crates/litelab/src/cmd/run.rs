@@ -46,7 +46,10 @@ pub struct Args {
     #[command(flatten)]
     place: RunFiles,
     /// Resume an interrupted run: the file named, or the newest run
-    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    #[arg(
+        long, value_name = "FILE", num_args = 0..=1,
+        conflicts_with_all = ["study", "quick", "rounds", "only", "vars", "seed", "drivers", "aa", "dry_run", "output"]
+    )]
     resume: Option<Option<PathBuf>>,
     /// End with code 4 if any claim or comparison stays inconclusive
     #[arg(long)]
@@ -95,8 +98,7 @@ pub fn run(args: Args) -> Result<Exit> {
         }
     };
     let ended = execution::carry_out(run)?;
-    let flame = if args.place.flame { " --flame" } else { "" };
-    let resume = format!("litelab run --resume {}{flame}", file.display());
+    let resume = format!("litelab run --resume {}{}", file.display(), args.place.again());
     if ended.rounds > 0 {
         let analysis = super::show::print(&file, args.all)?;
         if ended.interrupted {

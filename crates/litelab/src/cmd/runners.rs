@@ -119,5 +119,9 @@ fn build(names: &[String], force: bool) -> Result<Exit> {
         .iter()
         .filter(|runner| names.contains(&runner.manifest.name) || (names.is_empty() && !runner.manifest.test_double))
         .collect();
-    Ok(if building::all(&chosen, force) { Exit::Ok } else { Exit::Failed })
+    Ok(match building::all(&chosen, force) {
+        _ if interrupt::is_asked() => Exit::Interrupted,
+        true => Exit::Ok,
+        false => Exit::Failed,
+    })
 }

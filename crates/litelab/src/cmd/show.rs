@@ -8,7 +8,7 @@ use litelab_record::RunFile;
 use litelab_report::analysis::{self, Analysis};
 use litelab_report::{document, terminal};
 
-use crate::exit::Exit;
+use crate::exit::{BadInput, Exit};
 use crate::{files, output, pivot, style};
 
 #[derive(clap::Args)]
@@ -33,6 +33,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
     if let Some(recording) = super::watch::recording(&file)? {
+        if args.all || args.tables.any() {
+            return Err(BadInput(format!("{}: a recording, which is shown without options", file.display())).into());
+        }
         let analysis = analysis::recording::analyse(&recording)?;
         output::rendered(&terminal::render(&document::of_recording(&analysis), style::report()));
     } else if args.tables.any() {

@@ -80,6 +80,24 @@ fn a_look_changes_no_file_and_leaves_none() {
 }
 
 #[test]
+fn a_transaction_without_a_journal_is_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = Connection::open(folder.path().join("app.db")).unwrap();
+    theirs.execute_batch("CREATE TABLE t(a INTEGER PRIMARY KEY, b); CREATE INDEX by_b ON t(b)").unwrap();
+    // With a full cache, a part of it is in the file.
+    let half = "PRAGMA journal_mode = MEMORY; PRAGMA cache_size = 1; BEGIN;
+                INSERT INTO t(b) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+                SELECT hex(randomblob(200)) FROM n";
+    theirs.execute_batch(half).unwrap();
+    let check = || json(folder.path(), &["app.db", "--check", "--fail-on", "never"], 0)["facts"].clone();
+    let during = check();
+    assert_eq!((&during["file"]["damage"], &during["file"]["checked"]), (&serde_json::json!([]), &Value::Bool(false)));
+    assert!(during["schema"]["unread"].as_str().unwrap().contains("in use by a transaction"), "{during:#}");
+    theirs.execute_batch("COMMIT").unwrap();
+    assert_eq!(check()["file"]["checked"], true);
+}
+
+#[test]
 fn an_index_is_tried_on_a_copy() {
     let folder = app();
     let path = folder.path().join("app.db");

@@ -72,6 +72,32 @@ fn a_run_goes_on_in_its_directory_and_on_no_other_file_system() {
 }
 
 #[test]
+fn what_would_have_no_effect_or_destroy_the_run_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    stopped(dir);
+    for option in [&["--dry-run"][..], &["--rounds", "3"], &["--only", "processes"], &["--quick"], &["-o", "x.db"]] {
+        let line = refused(dir, &[&["run", "--resume", "k.db"], option].concat());
+        assert!(line.contains("--resume"), "{line}");
+    }
+    assert!(refused(dir, &["run", "smoke", "--resume", "k.db"]).contains("--resume"));
+    std::os::unix::fs::symlink(dir.join("k.db"), dir.join("alias.db")).unwrap();
+    for output in ["k.db", "alias.db"] {
+        assert!(refused(dir, &["export", "k.db", "-o", output]).contains("this is the run file itself"));
+    }
+    // The SQL of a run file is checked as that of a study is.
+    let before = std::fs::read(dir.join("k.db")).unwrap();
+    sql(
+        dir,
+        "UPDATE run SET value = replace(value, 'PRAGMA synchronous = ', 'ATTACH ''x'' AS x; PRAGMA synchronous = ')",
+    );
+    let line = refused(dir, &["run", "--resume", "k.db"]);
+    assert!(line.contains("is not one statement PRAGMA"), "{line}");
+    std::fs::write(dir.join("k.db"), before).unwrap();
+    ends(&run(dir, &["run", "--resume", "k.db"]), 0);
+}
+
+#[test]
 fn a_run_file_of_before_its_directory_was_kept_is_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
@@ -151,6 +177,31 @@ fn a_request_to_end_is_heeded_within_a_single_statement() {
     send("-INT", &[child.id()]);
     ends(&ended(child), 130);
     assert_eq!(scratch(), None);
+}
+
+#[test]
+fn a_doctor_that_is_interrupted_leaves_nothing_beside_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    rusqlite::Connection::open(dir.join("app.db")).unwrap().execute_batch("CREATE TABLE t(a)").unwrap();
+    // Its probe may be over before the signal arrives.
+    let is_interrupted = (0..50).any(|_| {
+        let mut command = litelab(dir, &["doctor", "app.db", "--fsync"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while left(dir).len() == 1 {
+            if child.try_wait().unwrap().is_some() {
+                return false;
+            }
+        }
+        send("-STOP", &[child.id()]);
+        send("-INT", &[child.id()]);
+        let was_there = left(dir).len() > 1;
+        send("-CONT", &[child.id()]);
+        let output = ended(child);
+        assert_eq!(left(dir), ["app.db"]);
+        was_there && output.status.code() == Some(130)
+    });
+    assert!(is_interrupted, "no probe was interrupted");
 }
 
 #[test]

@@ -104,6 +104,15 @@ fn a_recording_is_played_reported_and_shown() {
     let shown = ends(&run(folder.path(), &["show", "incident.db"]), 0);
     assert!(shown.contains("long-write") || shown.contains("has held the write lock"), "{shown}");
     assert!(refused(folder.path(), &["watch", "app.db", "--record", "incident.db"]).contains("exists"));
+    // Options that would have no effect.
+    for arguments in [
+        &["watch", "incident.db", "--json"][..],
+        &["watch", "incident.db", "--exec", "true"],
+        &["show", "incident.db", "--all"],
+        &["report", "incident.db", "--splice", "page.md"],
+    ] {
+        assert!(refused(folder.path(), arguments).contains("recording"), "{arguments:?}");
+    }
 }
 
 /// Recordings of real programs, made by `scripts/stress/real`.

@@ -20,6 +20,8 @@ pub use view::{DatabaseView, Limit, LockView, Own, ProcessView, Rates, ReaderVie
 
 /// Largest size of a view in JSON; litelab stores far less.
 const VIEW_AT_MOST: u64 = 16 << 20;
+/// Attempts to commit the end of a recording while somebody reads it.
+const ATTEMPTS: u32 = 5;
 
 const SCHEMA: &str = "
 CREATE TABLE run(
@@ -89,8 +91,9 @@ impl RecordingWriter {
     /// # Errors
     /// If the file cannot be written.
     pub fn commit(&mut self) -> Result<(), RecordError> {
-        if std::mem::take(&mut self.open) {
+        if self.open {
             self.recorder.execute("write", |c| c.execute_batch("COMMIT"))?;
+            self.open = false;
         }
         Ok(())
     }
@@ -101,6 +104,13 @@ impl RecordingWriter {
     /// If the file cannot be written.
     pub fn finish(mut self) -> Result<(), RecordError> {
         self.recorder.finished()?;
+        for _ in 1..ATTEMPTS {
+            match self.commit() {
+                // Somebody reads it.
+                Err(RecordError::Busy(_)) => {}
+                done => return done,
+            }
+        }
         self.commit()
     }
 

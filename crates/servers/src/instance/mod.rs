@@ -83,7 +83,8 @@ impl Instance {
         let nodes: Vec<Node> =
             ports.chunks(per_node).map(|ports| Node { process: None, ports: ports.to_vec() }).collect();
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let state = State { kind, version: String::new(), url: String::new(), started, nodes };
+        let starter = Process::of(std::process::id());
+        let state = State { kind, version: String::new(), url: String::new(), started, starter, nodes };
         place::claim(&place, &state)?;
         let children = state.nodes.iter().map(|_| None).collect();
         // From here on, an early return removes the folder.

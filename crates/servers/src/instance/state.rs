@@ -24,6 +24,9 @@ pub struct State {
     pub url: String,
     /// Start time, in seconds since 1970.
     pub started: u64,
+    /// Process that starts the server; of use until [`State::version`] is known.
+    #[serde(default)]
+    pub starter: Option<Process>,
     /// Nodes: one, or three for a cluster.
     pub nodes: Vec<Node>,
 }
@@ -106,6 +109,7 @@ mod tests {
             version: "MariaDB 1".into(),
             url: "mysql://a:b@c".into(),
             started: 7,
+            starter: None,
             nodes: vec![node, idle],
         };
         state.write(folder.path()).unwrap();

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::process::Process;
 use super::{Instance, Node, Options, STOP, State, place};
 use crate::{Kind, ServersError};
 
@@ -33,6 +34,10 @@ pub enum Condition {
 pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<(State, Option<Condition>), ServersError> {
     let former = match status(kind, folder)? {
         Some((state, Condition::Up)) => return Ok((state, Some(Condition::Up))),
+        Some((state, Condition::Partly)) if is_starting(&state) => {
+            let why = format!("another litelab is starting {kind} there");
+            return Err(ServersError::Folder { path: folder.into(), why });
+        }
         Some((state, Condition::Partly)) => {
             let living = state.nodes.iter().filter(|n| n.lives()).count();
             let why = format!(
@@ -63,6 +68,10 @@ pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<(State, Op
 /// A folder that contains another kind of server, or that cannot be removed.
 pub fn down(kind: Kind, folder: &Path) -> Result<Option<Condition>, ServersError> {
     let Some((state, former)) = status(kind, folder)? else { return Ok(None) };
+    if is_starting(&state) {
+        let why = format!("another litelab is starting {kind} there");
+        return Err(ServersError::Folder { path: folder.into(), why });
+    }
     end(&state, &mut || ());
     place::remove(folder, &state)?;
     remove_parent(kind, folder);
@@ -74,6 +83,12 @@ fn remove_parent(kind: Kind, folder: &Path) {
     if let Some(parent) = folder.parent().filter(|_| folder == default_folder(kind)) {
         let _others = std::fs::remove_dir(parent);
     }
+}
+
+/// Whether another process is starting the server.
+fn is_starting(state: &State) -> bool {
+    let another = |starter: &Process| starter.lives() && starter.pid != std::process::id();
+    state.version.is_empty() && state.starter.as_ref().is_some_and(another)
 }
 
 /// Returns state and condition of the server in a folder; `None` if there is none.
@@ -88,7 +103,7 @@ pub fn status(kind: Kind, folder: &Path) -> Result<Option<(State, Condition)>, S
     }
     let condition = if state.is_up() {
         Condition::Up
-    } else if state.nodes.iter().any(Node::lives) {
+    } else if state.nodes.iter().any(Node::lives) || is_starting(&state) {
         Condition::Partly
     } else {
         Condition::Stale

@@ -106,6 +106,17 @@ pub fn run(args: &Args) -> Result<Exit> {
     if let [path] = &args.databases[..]
         && let Some(recording) = recording(path)?
     {
+        let live = [
+            ("--json", args.json),
+            ("--once", args.once),
+            ("--listen", args.listen.is_some()),
+            ("--exec", args.exec.is_some()),
+            ("--webhook", args.webhook.is_some()),
+            ("--record", args.record.is_some()),
+        ];
+        if let Some((option, _)) = live.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(BadInput(format!("{}: a recording, which is played without {option}", path.display())).into());
+        }
         return replay::run(&recording);
     }
     for path in &args.databases {
@@ -134,9 +145,9 @@ pub fn run(args: &Args) -> Result<Exit> {
         (false, true) => screen::run(&mut session, stop),
         (false, false) => plain::run(&mut session, stop),
     };
-    session.end()?;
+    let is_whole = session.end()?;
     done?;
-    Ok(Exit::Ok)
+    Ok(if is_whole { Exit::Ok } else { Exit::Failed })
 }
 
 /// Opens a recording. `None` for any other file, which is not read by SQLite.

@@ -55,7 +55,7 @@ fn as_json(view: &View, events: &[Event]) -> Result<serde_json::Value> {
 
 /// Looks until it is stopped, and prints a line of JSON for each look.
 pub fn stream(session: &mut Session, stop: &AtomicBool) -> Result<()> {
-    while !stop.load(Ordering::Relaxed) {
+    while !stop.load(Ordering::Relaxed) && !output::is_closed() {
         let (view, events) = session.look()?;
         output::lines(&format!("{}\n", as_json(&view, &events)?));
         wait(session, stop);
@@ -80,13 +80,14 @@ pub fn run(session: &mut Session, stop: &AtomicBool) -> Result<()> {
     let listens = session.address().is_some();
     let mut told: Option<Instant> = None;
     let mut limits = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
+    while !stop.load(Ordering::Relaxed) && !output::is_closed() {
         let (view, events) = session.look()?;
         events.iter().for_each(event);
         for limit in &view.limits {
-            if !limits.contains(limit) {
+            // The text may name processes, which change.
+            if !limits.contains(&limit.name) {
                 output::note(style::WARNING, "not visible", &limit.text);
-                limits.push(limit.clone());
+                limits.push(limit.name.clone());
             }
         }
         // A server's log has events; its numbers are in the metrics. The second look is the first one with rates.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use litelab_observe::live::Observer;
+use litelab_record::RecordError;
 use litelab_record::recording::{Event, RecordingWriter, View};
 use litelab_watch::Watch;
 
@@ -28,6 +29,8 @@ pub struct Session {
     server: Option<Server>,
     actions: Actions,
     recorder: Option<Recorder>,
+    /// Whether the recording has ended early.
+    has_failed: bool,
     counts: litelab_watch::metrics::Counts,
 }
 
@@ -54,6 +57,7 @@ impl Session {
             server,
             actions: Actions::new(args.exec.clone(), args.webhook.clone(), args.on.into(), args.every)?,
             recorder,
+            has_failed: false,
             counts: litelab_watch::metrics::Counts::default(),
         })
     }
@@ -84,8 +88,13 @@ impl Session {
             self.counts.add(event);
             self.actions.take(event);
         }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.take(&view, &events)?;
+        if let Some(recorder) = &mut self.recorder
+            && let Err(error) = recorder.take(&view, &events)
+        {
+            // Metrics and actions go on, as on a disk that fills up.
+            warn(format_args!("the recording ends here: {error:#}"));
+            self.recorder = None;
+            self.has_failed = true;
         }
         if let Some(server) = &self.server {
             let active = self.watch.active().cloned().collect();
@@ -107,12 +116,12 @@ impl Session {
         self.watch.active()
     }
 
-    /// Ends the recording.
-    pub fn end(&mut self) -> Result<()> {
+    /// Ends the recording. Returns whether all of it was stored.
+    pub fn end(&mut self) -> Result<bool> {
         if let Some(recorder) = self.recorder.take() {
             recorder.writer.finish()?;
         }
-        Ok(())
+        Ok(!self.has_failed)
     }
 }
 
@@ -129,8 +138,14 @@ impl Recorder {
             self.writer.event(view.at, event)?;
         }
         if now - self.committed >= COMMIT {
-            self.writer.commit()?;
-            self.committed = now;
+            match self.writer.commit() {
+                // Somebody reads the recording: it is committed at the next look.
+                Err(RecordError::Busy(_)) => {}
+                done => {
+                    done?;
+                    self.committed = now;
+                }
+            }
         }
         Ok(())
     }
