@@ -218,22 +218,18 @@ impl<'a> Run<'a> {
             return Err(EngineError::Failed(reason));
         }
         for (server, now) in servers.records() {
-            if let Some(before) = info.servers.get(&server).filter(|before| before.version != now.version) {
+            let Some(before) = info.servers.get(&server) else { continue };
+            let path = options.file.display();
+            if before.version != now.version {
                 return Err(EngineError::BadInput(format!(
-                    "{}: server `{server}` was {} when this run began and is {}, so its rounds would not be comparable: begin a new run",
-                    options.file.display(),
-                    before.version,
-                    now.version
+                    "{path}: server `{server}` was {} when this run began and is {}, so its rounds would not be comparable: begin a new run",
+                    before.version, now.version
                 )));
             }
-        }
-        for (server, now) in servers.records() {
-            if let Some(before) = info.servers.get(&server).filter(|before| now.own && before.url != now.url) {
+            if now.own && before.url != now.url {
                 return Err(EngineError::BadInput(format!(
-                    "{}: server `{server}` was {} when this run began, and not {}",
-                    options.file.display(),
-                    before.url,
-                    now.url
+                    "{path}: server `{server}` was {} when this run began, and not {}",
+                    before.url, now.url
                 )));
             }
         }

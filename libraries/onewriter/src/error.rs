@@ -83,8 +83,8 @@ pub enum Error {
     Panicked(String),
 
     /// The call came from inside a closure of the same database, directly or through closures of other databases, or
-    /// from a `tracing` subscriber during a commit; it would wait for itself. So would one that opens a
-    /// database while another one is set up ([`Options::on_writer`](crate::Options::on_writer)).
+    /// from a `tracing` subscriber during a commit; it would wait for itself. So would one that opens a database while
+    /// another one is set up ([`Options::on_writer`](crate::Options::on_writer)).
     #[error("a call inside a closure of the same database: use the connection that the closure was given")]
     Nested,
 

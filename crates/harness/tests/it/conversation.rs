@@ -85,8 +85,7 @@ fn a_killed_runner_leaves_no_child_behind() {
     let long = role("w", 1, &[0], Until::Time { ms: 60_000 });
     let slow = one("slow", Begin::None, told("ROWS 1"), 1_000);
     let begun = Instant::now();
-    // `ready` and two ticks. A child holds the same end of the pipe, so reading to the end
-    // waits for it, too.
+    // `ready` and two ticks. A child holds the same end of the pipe, so reading to the end waits for it, too.
     let later = RUNNER.kill_after(&scripted(vec![slow], vec![long]), 3);
     assert!(begun.elapsed().as_secs() < 55, "something lived on");
     assert!(later.lines().all(|line| line.contains("\"tick\"")), "{later}");
