@@ -13,6 +13,10 @@ const RUN: [&str; 10] =
 /// A run file whose second round is missing, as after a kill.
 fn stopped(folder: &Path) {
     ends(&run(folder, &RUN), 0);
+    remove_last_round(folder);
+}
+
+fn remove_last_round(folder: &Path) {
     sql(
         folder,
         "DELETE FROM series WHERE trial IN (SELECT id FROM trial WHERE round = 1); DELETE FROM trial WHERE round = 1; \
@@ -95,6 +99,27 @@ fn what_would_have_no_effect_or_destroy_the_run_is_refused() {
     assert!(line.contains("is not one statement PRAGMA"), "{line}");
     std::fs::write(dir.join("k.db"), before).unwrap();
     ends(&run(dir, &["run", "--resume", "k.db"]), 0);
+}
+
+#[test]
+fn a_run_goes_on_with_the_data_it_began_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let app = |sql: &str| rusqlite::Connection::open(dir.join("app.db")).unwrap().execute_batch(sql).unwrap();
+    app("CREATE TABLE note(id INTEGER PRIMARY KEY, text)");
+    let workload =
+        "name = \"w\"\n[data]\nfrom = \"app.db\"\n[transaction.t]\nsql = \"INSERT INTO note(text) VALUES ('x')\"\n";
+    std::fs::write(dir.join("w.toml"), workload).unwrap();
+    let study = "name = \"s\"\ntitle = \"?\"\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nrounds = 2\n\
+        role.r = { run = \"t\", count = 5 }\n";
+    std::fs::write(dir.join("s.toml"), study).unwrap();
+    ends(&run(dir, &["run", "s.toml", "-o", "k.db", "--no-calibration"]), 0);
+    remove_last_round(dir);
+    ends(&run(dir, &["run", "--resume", "k.db"]), 0);
+    remove_last_round(dir);
+    app("INSERT INTO note(text) VALUES ('later')");
+    let line = refused(dir, &["run", "--resume", "k.db"]);
+    assert!(line.contains("app.db, which the data come from, has changed since this run began"), "{line}");
 }
 
 #[test]
