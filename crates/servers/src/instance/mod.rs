@@ -85,12 +85,13 @@ impl Instance {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let starter = Process::of(std::process::id());
         let state = State { kind, version: String::new(), url: String::new(), started, starter, nodes };
-        place::claim(&place, &state)?;
+        place::claim(&place)?;
         let children = state.nodes.iter().map(|_| None).collect();
         // From here on, an early return removes the folder.
         let mut instance = Self { place, state, children, guard: None, running: true };
         let guard = Guard::begin(&instance.place.folder, options.scratch.filter(|path| path.is_absolute()));
         instance.guard = Some(guard.map_err(ServersError::io("run", Path::new("/bin/sh")))?);
+        instance.state.write(&instance.place.folder)?;
         instance.install(options)?;
         for node in 0..instance.state.nodes.len() {
             instance.bring_up(node, node == 0, options)?;

@@ -201,21 +201,18 @@ fn password() -> Result<String, ServersError> {
     Ok(litelab_protocol::draw::hex(&bytes))
 }
 
-/// Claims a folder by writing its first state; only one program can succeed.
-pub(super) fn claim(place: &InstanceFiles, state: &State) -> Result<(), ServersError> {
+/// Claims a folder by creating a file in it, which only one program can do.
+pub(super) fn claim(place: &InstanceFiles) -> Result<(), ServersError> {
     let ignore = place.folder.join(".gitignore");
     match File::options().write(true).create_new(true).open(&ignore) {
         // Ignores the whole folder, including this file.
-        Ok(mut file) => {
-            std::io::Write::write_all(&mut file, b"*\n").map_err(ServersError::io("write", &ignore))?;
-        }
+        Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n").map_err(ServersError::io("write", &ignore)),
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             let why = "another litelab is starting a server there";
-            return Err(ServersError::Folder { path: place.folder.clone(), why: why.into() });
+            Err(ServersError::Folder { path: place.folder.clone(), why: why.into() })
         }
-        Err(source) => return Err(ServersError::io("write", &ignore)(source)),
+        Err(source) => Err(ServersError::io("write", &ignore)(source)),
     }
-    state.write(&place.folder)
 }
 
 #[cfg(test)]
