@@ -3,7 +3,7 @@
 import os
 from threading import Lock
 
-from . import PROTOCOL, aio
+from . import PROTOCOL
 from .sharing import Opened
 from .driver import ON_LOOP, Fault, find
 from .message import next_line, say
@@ -18,8 +18,12 @@ def run() -> None:
     if trial is None:
         return
     check(trial)
-    on_loop = trial["executor"] in ON_LOOP
-    opening, staging, lock = (aio.Opened, aio.Stage, aio.Lock) if on_loop else (Opened, Stage, Lock)
+    opening, staging, lock = Opened, Stage, Lock
+    if trial["executor"] in ON_LOOP:
+        # A program of threads does not load asyncio, which takes as long as all its other modules.
+        from . import aio
+
+        opening, staging, lock = aio.Opened, aio.Stage, aio.Lock
     retry, write_lock = Retry(trial["retry"], find(trial["driver"]).dialect), lock()
     schedules = [Schedule(trial["seed"], role) if role["load"]["kind"] == "open" else None for role in trial["roles"]]
     databases = [opening(trial, database, write_lock) for database in range(len(trial["databases"]))]
