@@ -76,13 +76,15 @@ fn profiles(dialect: Dialect) -> Vec<Vec<(&'static str, &'static str, &'static s
     servers.iter().map(|profile| profile.to_vec()).collect()
 }
 
-/// Every connection of every sharing must report the settings, under every profile.
+/// Every connection of every sharing must report the settings. The first way is examined under all profiles, the others
+/// in turn under the even and the odd ones, of which each half has a journal mode with a log and one without.
 pub fn read_back(subject: &Subject<'_>) -> Found {
-    let mut seen = 0;
-    let profiles = profiles(subject.dialect());
-    for profile in &profiles {
-        for way in subject.ways() {
-            seen += reads_back(&way, profile).at(way.way())?;
+    let (profiles, mut seen) = (profiles(subject.dialect()), 0);
+    for (at, way) in subject.ways().iter().enumerate() {
+        for (number, profile) in profiles.iter().enumerate() {
+            if at == 0 || at % 2 == number % 2 {
+                seen += reads_back(way, profile).at(way.way())?;
+            }
         }
     }
     passed(format!("{} profiles, {seen} connections", profiles.len()))
