@@ -32,6 +32,11 @@ impl Ended {
         Self { most, elsewhere, clock: 0, order: BTreeMap::new(), pins: HashMap::new(), children: 0 }
     }
 
+    /// Whether a call uses the name.
+    pub fn is_pinned(&self, name: &str) -> bool {
+        self.pins.contains_key(name)
+    }
+
     /// Removes an instance that is in use again.
     pub fn remove(&mut self, instance: &mut Instance) {
         if let Some(place) = instance.ended.take() {
@@ -53,7 +58,8 @@ impl Core {
         *pins -= 1;
         if *pins == 0 {
             self.ended.pins.remove(name);
-            if let Some(id) = self.find(name) {
+            // An instance with messages is neither evicted nor removed, and scheduling would look at all of them.
+            if let Some(id) = self.find(name).filter(|id| self.get(*id).is_some_and(|i| i.messages.is_empty())) {
                 self.schedule(id, now);
             }
         }
@@ -78,7 +84,7 @@ impl Core {
         let Some(most) = self.ended.most else { return };
         let Some(instance) = self.instances.get_mut(&id) else { return };
         let is_over = instance.record.as_ref().is_some_and(|record| record.status() != RUNNING);
-        if !is_over || !instance.messages.is_empty() || self.ended.pins.contains_key(&instance.name) {
+        if !is_over || !instance.messages.is_empty() || self.ended.is_pinned(&instance.name) {
             return;
         }
         self.ended.clock += 1;
@@ -93,7 +99,7 @@ impl Core {
     fn forget(&mut self, id: i64) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
         instance.ended = None;
-        if self.ended.pins.contains_key(&instance.name) {
+        if self.ended.is_pinned(&instance.name) {
             return;
         }
         self.ended.elsewhere = true;

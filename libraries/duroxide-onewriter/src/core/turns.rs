@@ -93,7 +93,8 @@ impl Core {
                 return;
             }
         }
-        if instance.messages.is_empty() && instance.record.is_none() && instance.lease.is_none() {
+        let is_pinned = self.ended.is_pinned(&instance.name);
+        if instance.messages.is_empty() && instance.record.is_none() && instance.lease.is_none() && !is_pinned {
             let name = Arc::clone(&instance.name);
             self.names.remove(&name);
             self.instances.remove(&id);
@@ -193,7 +194,9 @@ impl Core {
             matches!(*message.item, WorkItem::StartOrchestration { .. } | WorkItem::ContinueAsNew { .. })
         };
         let is_orphan = !is_known && !visible().any(starts);
-        if is_orphan && !visible().all(|message| matches!(*message.item, WorkItem::QueueMessage { .. })) {
+        // A start is hidden for a while after a dispatcher that did not know its orchestration.
+        let will_start = instance.messages.values().any(starts);
+        if is_orphan && (will_start || !visible().all(|message| matches!(*message.item, WorkItem::QueueMessage { .. }))) {
             return None;
         }
         if let Some(lease) = &instance.lease {
@@ -243,6 +246,18 @@ impl Core {
         if instance.lease(claim).is_some() {
             self.change_lease(claim.id, now, |lease| *lease = None);
         }
+    }
+
+    /// Ends the lease of a fetch that its caller has not received: it was no attempt.
+    pub fn give_back_turn(&mut self, claim: Claim, now: Moment) {
+        let Some(instance) = self.instances.get_mut(&claim.id) else { return };
+        let Some(taken) = instance.lease(claim).map(|lease| lease.messages.clone()) else { return };
+        for id in taken {
+            if let Some(message) = instance.messages.get_mut(&id) {
+                message.attempts = message.attempts.saturating_sub(1);
+            }
+        }
+        self.release_turn(claim, now);
     }
 
     /// Changes the lease and reschedules the instance.

@@ -156,6 +156,15 @@ impl Core {
         }
     }
 
+    /// Ends the lease of a fetch that its caller has not received: it was no attempt.
+    pub fn give_back_work(&mut self, claim: Claim, now: Moment) {
+        if self.work.claimed(claim).is_some() {
+            self.change_work(claim.id, now, |work| {
+                (work.lease, work.attempts) = (None, work.attempts.saturating_sub(1));
+            });
+        }
+    }
+
     /// Returns the activity held by this token, unless an acknowledgement of it is being committed. With `now`, the
     /// lease must also not have expired.
     fn held(&self, token: &str, now: Option<Moment>) -> Option<(Claim, &Work)> {

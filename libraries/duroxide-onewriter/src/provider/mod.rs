@@ -245,7 +245,10 @@ impl Provider for OneWriter {
     }
 
     async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
-        self.shared.with(|core, now| core.renew_work(token, now, extend_for))
+        self.shared.with(|core, now| {
+            core.usable("renew_work_item_lock")?;
+            core.renew_work(token, now, extend_for)
+        })
     }
 
     async fn renew_session_lock(
@@ -254,11 +257,17 @@ impl Provider for OneWriter {
         extend_for: Duration,
         idle_timeout: Duration,
     ) -> Result<usize, ProviderError> {
-        Ok(self.shared.with(|core, now| core.renew_sessions(owner_ids, now, extend_for, idle_timeout)))
+        self.shared.with(|core, now| {
+            core.usable("renew_session_lock")?;
+            Ok(core.renew_sessions(owner_ids, now, extend_for, idle_timeout))
+        })
     }
 
     async fn cleanup_orphaned_sessions(&self, _idle_timeout: Duration) -> Result<usize, ProviderError> {
-        Ok(self.shared.with(Core::forget_sessions))
+        self.shared.with(|core, now| {
+            core.usable("cleanup_orphaned_sessions")?;
+            Ok(core.forget_sessions(now))
+        })
     }
 
     async fn abandon_work_item(
@@ -271,7 +280,10 @@ impl Provider for OneWriter {
     }
 
     async fn renew_orchestration_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
-        self.shared.with(|core, now| core.renew_turn(token, now, extend_for))
+        self.shared.with(|core, now| {
+            core.usable("renew_orchestration_item_lock")?;
+            core.renew_turn(token, now, extend_for)
+        })
     }
 
     async fn enqueue_for_orchestrator(&self, item: WorkItem, delay: Option<Duration>) -> Result<(), ProviderError> {

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use duroxide::providers::ProviderError;
 use tokio::runtime::Handle;
@@ -35,6 +35,8 @@ const IN_LINE: usize = 512;
 
 /// Number of changes whose callers do not wait for the commit.
 const LINE: usize = 256;
+/// Longest sleep of the clock thread.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// State shared by the provider, its clock thread, and calls that outlive their callers.
 pub struct Shared {
@@ -208,7 +210,9 @@ impl Shared {
             core = match next {
                 None => self.bell.wait(core).unwrap_or_else(PoisonError::into_inner),
                 Some(next) => {
-                    let wait = next.saturating_duration_since(Instant::now());
+                    // Timers are due by the wall clock, which may go on while this thread's clock stands still, as in a
+                    // machine that is suspended.
+                    let wait = next.saturating_duration_since(Instant::now()).min(LONGEST_SLEEP);
                     self.bell.wait_timeout(core, wait).unwrap_or_else(PoisonError::into_inner).0
                 }
             };

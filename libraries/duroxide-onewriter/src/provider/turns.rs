@@ -94,7 +94,7 @@ impl OneWriter {
     ) -> Result<(OrchestrationItem, String, u32), ProviderError> {
         let Fetched { turn, token, name, orchestration, version, execution, body, epoch, needs_disk } = fetched;
         let claim = turn.claim;
-        let held = needs_disk.then(|| Held::new(&self.shared, claim, Core::release_turn));
+        let held = needs_disk.then(|| Held::new(&self.shared, claim, Core::give_back_turn));
         if !turn.record.is_empty() && needs_disk {
             let mut change = Change::new(true);
             for Retry { id, visible, attempts } in &turn.record {

@@ -75,7 +75,7 @@ impl OneWriter {
     ) -> Result<(WorkItem, String, u32), ProviderError> {
         let (claim, visible, attempts) = (taken.claim, taken.visible, taken.attempts);
         if taken.record {
-            let held = Held::new(&self.shared, claim, Core::release_work);
+            let held = Held::new(&self.shared, claim, Core::give_back_work);
             let mut change = Change::new(true);
             change.row(|| Row::WorkRetry { id: claim.id, visible, attempts });
             self.shared.store.commit(change).await.map_err(|error| told(FETCH, error))?;
