@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use litelab_database::{Guard, Script};
@@ -25,6 +26,12 @@ impl Target {
         let path = options.path.as_path();
         if path.as_os_str().is_empty() || path == Path::new(":memory:") {
             return Err(BulkError::Options("give the path of a file: a database in memory ends with the run".into()));
+        }
+        let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+        let from = options.data.from.as_deref().and_then(|from| identity(Path::new(from)));
+        if from.is_some() && from == identity(path) {
+            let reason = "it is the database that [data] starts from".into();
+            return Err(BulkError::NotOurs { path: path.into(), reason });
         }
         match fs::metadata(path) {
             Ok(found) if found.is_file() && found.len() == 0 => {}

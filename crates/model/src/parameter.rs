@@ -112,6 +112,14 @@ fn place<'a>(
     Ok(())
 }
 
+/// A constant, or the value of the variable `$name`.
+fn constant(value: &Scalar, vars: &Vars) -> Result<serde_json::Value, String> {
+    match value {
+        Scalar::Text(text) if text.starts_with('$') => Ok(lookup("variable", &text[1..], vars)?.to_json()),
+        value => Ok(value.to_json()),
+    }
+}
+
 fn source(generator: &Generator, ordered: &[&String], vars: &Vars) -> Result<Source, String> {
     let range = |low: &Quantity, high: &Quantity| {
         let (low, high) = (low.integer(vars, -SAFE, SAFE)?, high.integer(vars, -SAFE, SAFE)?);
@@ -125,14 +133,12 @@ fn source(generator: &Generator, ordered: &[&String], vars: &Vars) -> Result<Sou
     };
     let count = |q: &Quantity| q.integer(vars, 0, 1 << 20).map(|n| n as u32);
     Ok(match generator {
-        Generator::Value(Scalar::Text(text)) if text.starts_with('$') => {
-            let name = &text[1..];
-            Source::Value { value: lookup("variable", name, vars)?.to_json() }
-        }
-        Generator::Value(value) => Source::Value { value: value.to_json() },
+        Generator::Value(value) => Source::Value { value: constant(value, vars)? },
         Generator::Null => Source::Value { value: serde_json::Value::Null },
         Generator::Choice(values) if values.is_empty() => return Err("`choice` needs at least one value".into()),
-        Generator::Choice(values) => Source::Choice { values: values.iter().map(Scalar::to_json).collect() },
+        Generator::Choice(values) => {
+            Source::Choice { values: values.iter().map(|value| constant(value, vars)).collect::<Result<_, _>>()? }
+        }
         Generator::Uniform([low, high]) => {
             let (low, high) = range(low, high)?;
             Source::Uniform { low, high }

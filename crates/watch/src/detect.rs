@@ -140,7 +140,9 @@ impl Detector {
     fn checkpoints(&mut self, now: Instant, view: &DatabaseView, found: &mut Found) {
         let stuck = view.stuck_seconds.unwrap_or(0.0);
         if view.backlog_frames.unwrap_or(0) >= limit::STARVED_FRAMES && stuck >= limit::STARVED.as_secs_f64() {
-            let reader = view.readers.iter().find(|reader| reader.pins_frames > 0);
+            // A reader that began a moment ago does not keep the checkpoint from what it has not copied for long.
+            let is_old = |seconds: f64| seconds >= limit::STARVED.as_secs_f64() / 2.0;
+            let reader = view.readers.iter().find(|reader| reader.pins_frames > 0 && is_old(reader.seconds));
             let facts = EventFacts {
                 seconds: reader.map_or(stuck, |reader| reader.seconds),
                 bytes: reader.map_or(view.backlog_bytes.unwrap_or(0), |reader| reader.pins_bytes),

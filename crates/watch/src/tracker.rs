@@ -151,8 +151,9 @@ impl Tracker {
             self.totals.frames += u64::from(after.frames.saturating_sub(before.frames));
             after.backfilled.saturating_sub(before.backfilled)
         } else {
-            // The log restarts only after all of it was copied.
-            self.totals.resets += 1;
+            // The log restarts only after all of it was copied. The first commit into a new one is no restart.
+            let is_new = before.frames == 0 && before.salts == [0, 0];
+            self.totals.resets += u64::from(!is_new);
             self.totals.frames += u64::from(after.frames);
             before.backlog().saturating_add(if after.backfilled <= after.frames { after.backfilled } else { 0 })
         };

@@ -51,6 +51,21 @@ fn only_a_generated_database_is_replaced() {
 }
 
 #[test]
+fn the_database_to_start_from_is_not_replaced() {
+    let (folder, path) = scratch();
+    make(&options(&path, 500)).expect("made");
+    let link = folder.path().join("link.db");
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    for target in [&path, &link] {
+        let mut options = replacing(target, 10);
+        options.data.from = Some(path.display().to_string());
+        let error = make(&options).expect_err("refused");
+        assert!(error.to_string().contains("starts from"), "{error}");
+        assert_eq!(count(&path), 500);
+    }
+}
+
+#[test]
 fn a_database_in_use_is_not_replaced() {
     for mode in ["WAL", "DELETE"] {
         let (_folder, path) = scratch();

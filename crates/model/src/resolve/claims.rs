@@ -34,7 +34,13 @@ pub(super) fn claims(context: &Context<'_>, plan: &Plan) -> Result<(Vec<ClaimPla
 fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<ClaimPlan>, String> {
     quotation(claim)?;
     let metric: Metric = claim.metric.parse()?;
+    if let (Some(scenario), None) = (&claim.against_scenario, &claim.against) {
+        return Err(format!("`against_scenario` needs `against`: `against = {{}}` is the only variant of `{scenario}`"));
+    }
     let against_metric = other_metric(claim, &metric)?;
+    if claim.against.is_none() && claim.against_metric.is_some() && against_metric.is_none() {
+        return Err(format!("it compares `{metric}` with itself: add `against`, or another metric"));
+    }
     let beside = claim.beside.as_deref().map(str::parse).transpose()?;
     let (at_least, at_most) = bounds(claim, &metric, claim.against.is_some() || against_metric.is_some())?;
     let variant = find(context, plan, &claim.scenario, &claim.variant)?;
@@ -50,6 +56,9 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
     let (Some(variant), Some(against)) = (variant, against.map_or(Some(None), |a| a.map(Some))) else {
         return Ok(None);
     };
+    runs(plan, &metric, variant)?;
+    runs(plan, against_metric.as_ref().unwrap_or(&metric), against.unwrap_or(variant))?;
+    beside.iter().try_for_each(|metric| runs(plan, metric, variant))?;
     if against == Some(variant) && against_metric.is_none() {
         return Err("it compares a variant with itself".into());
     }
@@ -93,6 +102,16 @@ fn other_metric(claim: &Claim, metric: &Metric) -> Result<Option<Metric>, String
         return Err(format!("against_metric `{other}` is of another unit than `{metric}`"));
     }
     Ok((other != *metric).then_some(other))
+}
+
+/// Checks that a variant runs the transaction that a metric is about.
+pub(super) fn runs(plan: &Plan, metric: &Metric, variant: usize) -> Result<(), String> {
+    let Some(name) = metric.of_transaction() else { return Ok(()) };
+    let known = || plan.variants[variant].trial.transactions.iter().map(|transaction| transaction.name.as_str());
+    if known().any(|known| known == name) {
+        return Ok(());
+    }
+    Err(format!("metric `{metric}`: {}", unknown("transaction of the variant", name, known())))
 }
 
 /// The bounds of a claim: the band of its published figure, each end replaced by a stated bound.
@@ -213,6 +232,10 @@ fn finding_value(context: &Context<'_>, value: &FindingValue, plan: &Plan) -> Re
             .filter(|&i| variants::matches(&plan.variants[i].dimensions, &value.variant) && !plan.variants[i].is_twin())
             .collect();
         if variants.len() < 2 {
+            // With other drivers, or fewer values under `--quick`, there is nothing to choose from.
+            if context.options.quick || !context.options.drivers.is_empty() {
+                return Ok(None);
+            }
             return Err(format!(
                 "`best` needs several variants, and {} have {}",
                 variants.len(),
@@ -223,9 +246,11 @@ fn finding_value(context: &Context<'_>, value: &FindingValue, plan: &Plan) -> Re
             let known = plan.variants[*variant].dimensions.keys();
             return Err(unknown("dimension", dimension, known.map(String::as_str)));
         }
+        variants.iter().try_for_each(|&variant| runs(plan, &metric, variant))?;
         return Ok(Some(FindingValuePlan::Best { metric, variants, dimension: dimension.clone() }));
     }
     let Some(variant) = find(context, plan, &value.scenario, &value.variant)? else { return Ok(None) };
+    runs(plan, &metric, variant)?;
     match &value.against {
         None => Ok(Some(FindingValuePlan::Value { metric, variant })),
         Some(selector) => Ok(find(context, plan, &value.scenario, selector)?.map(|against| FindingValuePlan::Ratio {

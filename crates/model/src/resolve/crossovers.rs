@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::quantity::Scalar;
 
 /// One plan for each scenario of each crossover, in the order of the file. Scenarios that the command line omits have
-/// none, nor have those with fewer than two common values under `--quick`.
+/// none, nor have those that lack a line, or two common values, under `--quick` or with other drivers.
 pub(super) fn crossovers(context: &Context<'_>, plan: &Plan) -> Result<Vec<CrossoverPlan>, ModelError> {
     let mut out = Vec::new();
     for (i, crossover) in context.study.crossovers.iter().enumerate() {
@@ -36,16 +36,25 @@ fn one(
     let line = |selector: &IndexMap<String, Scalar>| {
         line(plan, &indices, &crossover.over, selector).map_err(|e| format!("scenario `{scenario}`: {e}"))
     };
-    let base = line(&crossover.base)?;
-    let others = crossover.others.iter().map(line).collect::<Result<Vec<_>, _>>()?;
+    // With other drivers, or fewer values under `--quick`, a line or some of its values can be absent.
+    let may_lack = context.options.quick || !context.options.drivers.is_empty();
+    let lines = || Ok((line(&crossover.base)?, crossover.others.iter().map(line).collect::<Result<Vec<_>, String>>()?));
+    let (base, others) = match lines() {
+        Ok(lines) => lines,
+        Err(_) if may_lack => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    for metric in &metrics {
+        let variants = base.variants.iter().chain(others.iter().flat_map(|other| &other.variants));
+        variants.map(|(_, variant)| *variant).try_for_each(|variant| claims::runs(plan, metric, variant))?;
+    }
     if others.iter().any(|other| other.variants == base.variants) {
         return Err(format!("scenario `{scenario}`: {} is compared with itself", variants::describe(&crossover.base)));
     }
-    // `--quick` can leave fewer values in one of two lines.
     let shared =
         |other: &LinePlan| base.variants.iter().filter(|(at, _)| other.variants.iter().any(|(o, _)| o == at)).count();
     let few = others.iter().map(shared).min().unwrap_or_default();
-    match (few >= 2, context.options.quick, plan.scenarios.iter().position(|s| s.name == scenario)) {
+    match (few >= 2, may_lack, plan.scenarios.iter().position(|s| s.name == scenario)) {
         (true, _, Some(scenario)) => {
             Ok(Some(CrossoverPlan { scenario, over: crossover.over.clone(), metrics, base, others }))
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use litelab_protocol::Dialect;
+use litelab_protocol::{Dialect, Source};
 
 use super::{set_variable, transactions};
 use crate::error::{ModelError, unknown};
@@ -66,6 +66,14 @@ pub(super) fn data(
                 None if data_rows > 0 => return Err("`data.rows` needs `data.transaction`, which inserts them".into()),
                 None => None,
             };
+            let params = transaction.iter().flat_map(|t| &t.params);
+            if let Some(param) = params.into_iter().find(|p| matches!(p.source, Source::Yielded { .. })) {
+                return Err(format!(
+                    "data.transaction: param `{}` is yielded, and while rows are made no result is read: compute it, as \
+                     with `sequence`",
+                    param.name
+                ));
+            }
             if let (Some(from), false) = (&spec.from, dialect.is_sqlite()) {
                 return Err(format!(
                     "data.from: `{from}` is a database of SQLite, and driver `{driver}` is one of {dialect}"

@@ -122,19 +122,23 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {
         return Err(context.error(format!("seed {} is above 2^53", plan.seed)));
     }
-    let mut seen: Vec<&str> = Vec::new();
+    let (mut seen, mut workloads): (Vec<&str>, Vec<(Workload, Text)>) = Default::default();
     for scenario in &study.scenarios {
         if seen.contains(&scenario.name.as_str()) {
             return Err(context.error(format!("two scenarios are named `{}`", scenario.name)));
         }
         seen.push(&scenario.name);
         if options.only.is_empty() || options.only.contains(&scenario.name) {
-            let added = add_scenario(&context, &defaults::inherit(study, scenario), &mut plan);
+            let added = add_scenario(&context, &defaults::inherit(study, scenario), &mut plan, &mut workloads);
             added.map_err(|e| match e.at(&format!("scenario `{}`", scenario.name)) {
                 ScenarioError::Here(message) => context.error(message),
                 ScenarioError::File(e) => e,
             })?;
         }
+    }
+    // Other scenarios' workloads can have further variables.
+    if options.only.is_empty() {
+        check_variables(study, text, &workloads).map_err(|e| context.error(e))?;
     }
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
@@ -148,7 +152,36 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     Ok(plan)
 }
 
-fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> Result<(), ScenarioError> {
+/// Checks that each variable of the study and of its scenarios has an effect: a workload declares it, or a file uses it.
+fn check_variables(study: &Study, text: &Text, workloads: &[(Workload, Text)]) -> Result<(), String> {
+    let uses = |toml: &str, name: &str| {
+        let rest = toml.split('$').skip(1).filter_map(|rest| rest.strip_prefix(name));
+        rest.into_iter().any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    let declared = || workloads.iter().flat_map(|(workload, _)| workload.vars.keys());
+    let is_used = |name: &str| {
+        declared().any(|declared| declared == name)
+            || uses(&text.toml, name)
+            || workloads.iter().any(|(_, text)| uses(&text.toml, name))
+    };
+    let own = || study.vars.keys().chain(study.scenarios.iter().flat_map(|scenario| scenario.vars.keys()));
+    if let Some(name) = own().find(|name| !is_used(name)) {
+        return Err(format!("`${name}` is used nowhere: {}", unknown("variable", name, declared().map(String::as_str))));
+    }
+    let known = || own().chain(declared()).map(String::as_str);
+    let quick = study.quick.iter().flat_map(|quick| quick.vars.keys());
+    match quick.into_iter().find(|name| !known().any(|known| known == *name)) {
+        Some(name) => Err(format!("quick.vars: {}", unknown("variable", name, known()))),
+        None => Ok(()),
+    }
+}
+
+fn add_scenario(
+    context: &Context<'_>,
+    scenario: &Scenario,
+    plan: &mut Plan,
+    workloads: &mut Vec<(Workload, Text)>,
+) -> Result<(), ScenarioError> {
     let name = scenario.workload.as_deref();
     let name = name.ok_or("it has no `workload`, nor has the study")?;
     let (workload, workload_text) = library::workload(name, context.directory).map_err(ScenarioError::File)?;
@@ -156,6 +189,10 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     let quick = scenario.quick.as_ref().filter(|_| context.options.quick);
     let vars = variables(context, scenario, &workload)?;
     let mut combinations = variants::combinations(scenario, quick)?;
+    let is_varied = |name: &&String| combinations.iter().any(|dimensions| dimensions.contains_key(*name));
+    if let Some(name) = context.options.vars.keys().find(is_varied) {
+        return Err(format!("`{name}` is a dimension, and --set does not change its values: edit the study").into());
+    }
     let put_on = &context.options.drivers;
     let mut scenario = std::borrow::Cow::Borrowed(scenario);
     if let [only] = put_on.as_slice() {
@@ -221,6 +258,7 @@ fn add_scenario(context: &Context<'_>, scenario: &Scenario, plan: &mut Plan) -> 
     if !(1..=10_000).contains(&rounds) {
         return Err(format!("rounds is {rounds}: allowed is 1 to 10000").into());
     }
+    workloads.push((workload.clone(), workload_text.clone()));
     plan.scenarios.push(ScenarioPlan {
         name: scenario.name.clone(),
         question: scenario.question.clone(),

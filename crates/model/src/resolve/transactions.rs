@@ -1,5 +1,6 @@
 //! Resolution of transactions: substitution of variables, numbering of parameters, and defaults.
 
+use litelab_protocol::sql::{Token, tokens};
 use litelab_protocol::{Begin, Dialect, Fetch, Param, Role, Source, Statement, Transaction, Work};
 
 use crate::error::{lookup, nearest, unknown};
@@ -176,10 +177,11 @@ fn one_statement(
             params.iter().position(|p| p.name == *name).map(|i| i as u32).ok_or_else(|| without_param(name, params))
         })
         .collect::<Result<Vec<u32>, String>>()?;
-    let selects = {
-        let start = text.trim_start().to_ascii_lowercase();
-        start.starts_with("select") || start.starts_with("with") || start.starts_with("values")
-    };
+    let first = tokens(&substituted, dialect).into_iter().find_map(|token| match token {
+        Token::Word(word) if word.starts_with(char::is_alphabetic) => Some(word),
+        _ => None,
+    });
+    let selects = first.is_some_and(|first| ["select", "with", "values"].iter().any(|w| first.eq_ignore_ascii_case(w)));
     let fetch = spec.fetch.unwrap_or(match (spec.yields.is_empty(), selects) {
         (false, _) => Fetch::First,
         (true, true) => Fetch::All,

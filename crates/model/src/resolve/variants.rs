@@ -211,7 +211,7 @@ impl Choice {
     pub(super) fn new(scenario: &Scenario, dimensions: &Dimensions, vars: &mut Vars) -> Result<Self, String> {
         // Variables first, because a sharing such as `pool($n)` can use one.
         for (name, value) in dimensions {
-            if !KEYS.contains(&name.as_str()) && vars.contains_key(name) {
+            if vars.contains_key(name) {
                 vars.insert(name.clone(), value.clone());
             }
         }
@@ -259,6 +259,7 @@ impl Choice {
             "runtime_threads" => own.runtime_threads = Some(value.clone().into()),
             "data_rows" => own.data_rows = Some(value.clone().into()),
             "workers" if own.roles.len() == 1 => own.roles[0].workers = Some(value.clone().into()),
+            "workers" if vars.contains_key("workers") => {}
             "workers" => {
                 return Err("dimension `workers`: there are several roles; name one, as in `ROLE.workers`".into());
             }

@@ -83,6 +83,23 @@ fn a_ratio_may_be_of_two_metrics() {
     refused(study("metric = 'p50'\nagainst_metric = 'p5'\nat_most = 1"), &["did you mean"]);
     refused(study("metric = 'p50'\nbeside = 'p5'\nat_most = 1"), &["did you mean"]);
     refused(study("metric = 'p50'\nagainst = { workers = 1 }\nat_most = 1"), &["it compares a variant with itself"]);
+    refused(study("metric = 'p50'\nagainst_metric = 'p50'\nat_most = 1"), &["it compares `p50` with itself"]);
+    let other = "metric = 'p50'\nagainst_scenario = 'one'\nat_most = 1";
+    refused(study(other), &["`against_scenario` needs `against`", "`against = {}`"]);
+}
+
+#[test]
+fn a_metric_is_about_a_transaction_that_is_run() {
+    assert!(study("metric = 'p50:insert'\nat_most = '1 s'").is_ok());
+    refused(study("metric = 'p50:insrt'\nat_most = '1 s'"), &["did you mean `insert`"]);
+    refused(study("metric = 'p50'\nbeside = 'p50:insrt'\nat_most = '1 s'"), &["did you mean `insert`"]);
+    let value = "scenario = 'one', variant = { workers = 1 }";
+    let finding = |metric: &str| {
+        let finding = format!("[[finding]]\ntext = '{{a}}'\nvalues.a = {{ metric = '{metric}', {value} }}");
+        study(&format!("metric = 'p50'\nat_most = 1\n{finding}"))
+    };
+    assert!(finding("p50:insert").is_ok());
+    refused(finding("p50:insrt"), &["value `a`", "did you mean `insert`"]);
 }
 
 #[test]

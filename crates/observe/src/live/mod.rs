@@ -248,7 +248,8 @@ impl Observer {
         let database = &self.databases[number];
         for entry in entries {
             // Locks of processes whose descriptors are known were read just now; the table is older.
-            let stale = entry.pid.is_some_and(readable) && !entry.waits;
+            // A process that has ended since holds none.
+            let stale = entry.pid.is_some_and(|pid| readable(pid) || has_ended(pid)) && !entry.waits;
             if let Some(suffix) = database.part(entry).filter(|_| !stale && entry.pid.is_some()) {
                 reading.add(entry, suffix, entry.pid);
             }
@@ -275,4 +276,10 @@ fn opener(process: &Process, number: usize) -> Option<Opener> {
         deleted,
         moved: moved.map(|open| open.path.clone()),
     })
+}
+
+/// Whether no process has this number.
+fn has_ended(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }

@@ -168,6 +168,8 @@ fn segment(folder: &Path) -> Option<String> {
 /// Removes the folder of a server whose processes are gone. Children of a killed server may still write files and delay
 /// the removal.
 pub(super) fn remove(folder: &Path, state: &State) -> Result<(), ServersError> {
+    // A symbolic link would be removed in place of the folder it leads to.
+    let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let same_boot = state.nodes.iter().filter_map(|n| n.process.as_ref()).any(Process::is_of_this_boot);
     if let Some(segment) = segment(folder).filter(|_| same_boot && state.kind == Kind::Postgres) {
         // The segment has 56 bytes; without ipcrm it stays until the next boot.

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use litelab_doctor::Severity;
 use litelab_record::recording::{Event, Phase};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::exit::BadInput;
 
@@ -56,7 +58,8 @@ impl Actions {
             Some((_, left_out)) => *left_out,
             None => 0,
         };
-        if self.running.len() >= AT_ONCE {
+        let started = usize::from(self.exec.is_some()) + usize::from(self.webhook.is_some());
+        if self.running.len() + started > AT_ONCE {
             self.failures.push(format!("{} programs of events are still running: one event was left out", AT_ONCE));
             return;
         }
@@ -80,6 +83,8 @@ impl Actions {
     fn start(&mut self, option: &'static str, mut command: Command, event: &Event, body: &str) {
         command.env("LITELAB_KIND", &event.kind).env("LITELAB_DATABASE", &event.database);
         command.env("LITELAB_RULE", &event.rule).env("LITELAB_MESSAGE", &event.message);
+        // In its own process group, so that all its children end with it.
+        command.process_group(0);
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         match spawned {
             Ok(mut child) => {
@@ -99,7 +104,7 @@ impl Actions {
             Ok(None) if since.elapsed() < DEADLINE => true,
             Ok(None) => {
                 failures.push(format!("{option}: ended after {} s without a result", DEADLINE.as_secs()));
-                let _ended = child.kill().and_then(|()| child.wait());
+                end(child);
                 false
             }
             Ok(Some(status)) if !status.success() => {
@@ -115,4 +120,10 @@ impl Actions {
         self.reap();
         std::mem::take(&mut self.failures)
     }
+}
+
+/// Ends a program with its children.
+fn end(child: &mut Child) {
+    let _ended = kill_process_group(Pid::from_child(child), Signal::KILL);
+    let _reaped = child.wait();
 }

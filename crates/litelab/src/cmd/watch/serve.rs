@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use litelab_record::recording::{Event, View};
@@ -33,10 +34,17 @@ impl Server {
         let newest = Arc::new(Mutex::new(Snapshot::default()));
         let shared = Arc::clone(&newest);
         let serve = move || {
-            for request in http.incoming_requests() {
-                let snapshot = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // A client that goes away is no error.
-                let _gone = respond(request, &snapshot);
+            let mut http = Some(http);
+            loop {
+                // Ends when a connection cannot be accepted, as without free descriptors; then the port is opened again.
+                for request in http.iter().flat_map(tiny_http::Server::incoming_requests) {
+                    let snapshot = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    // A client that goes away is no error.
+                    let _gone = respond(request, &snapshot);
+                }
+                drop(http.take());
+                std::thread::sleep(Duration::from_secs(1));
+                http = tiny_http::Server::http(bound).ok();
             }
         };
         std::thread::Builder::new().name("litelab-metrics".into()).spawn(serve).map_err(|e| refused(&e))?;
