@@ -35,7 +35,9 @@ fn one(context: &Context<'_>, claim: &Claim, plan: &Plan) -> Result<Option<Claim
     quotation(claim)?;
     let metric: Metric = claim.metric.parse()?;
     if let (Some(scenario), None) = (&claim.against_scenario, &claim.against) {
-        return Err(format!("`against_scenario` needs `against`: `against = {{}}` is the only variant of `{scenario}`"));
+        return Err(format!(
+            "`against_scenario` needs `against`: `against = {{}}` is the only variant of `{scenario}`"
+        ));
     }
     let against_metric = other_metric(claim, &metric)?;
     if claim.against.is_none() && claim.against_metric.is_some() && against_metric.is_none() {

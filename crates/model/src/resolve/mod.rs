@@ -166,7 +166,10 @@ fn check_variables(study: &Study, text: &Text, workloads: &[(Workload, Text)]) -
     };
     let own = || study.vars.keys().chain(study.scenarios.iter().flat_map(|scenario| scenario.vars.keys()));
     if let Some(name) = own().find(|name| !is_used(name)) {
-        return Err(format!("`${name}` is used nowhere: {}", unknown("variable", name, declared().map(String::as_str))));
+        return Err(format!(
+            "`${name}` is used nowhere: {}",
+            unknown("variable", name, declared().map(String::as_str))
+        ));
     }
     let known = || own().chain(declared()).map(String::as_str);
     let quick = study.quick.iter().flat_map(|quick| quick.vars.keys());

@@ -171,7 +171,10 @@ role.w = { run = ["enqueue", "enqueue-once", "schedule", "claim", "heartbeat", "
 #[test]
 fn with_other_drivers_a_crossover_without_its_lines_is_left_out() {
     let toml = format!("{STUDY}{CROSSOVER}").replace("setup = [", "vary.driver = ['a', 'rusqlite']\nsetup = [");
-    let toml = toml.replace("base = { sharing", "base = { driver = 'a', sharing").replace("others = [{ sharing", "others = [{ driver = 'a', sharing").replace("{ profile = \"wal-normal\" }]", "{ driver = 'a', profile = \"wal-normal\" }]");
+    let toml = toml
+        .replace("base = { sharing", "base = { driver = 'a', sharing")
+        .replace("others = [{ sharing", "others = [{ driver = 'a', sharing")
+        .replace("{ profile = \"wal-normal\" }]", "{ driver = 'a', profile = \"wal-normal\" }]");
     assert_eq!(resolved(&toml, &Options::default()).unwrap().crossovers.len(), 1);
     let options = Options { drivers: vec!["rusqlite".into()], ..Options::default() };
     assert!(resolved(&toml, &options).unwrap().crossovers.is_empty());

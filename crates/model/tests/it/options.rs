@@ -41,7 +41,8 @@ fn pauses_are_a_time() {
 
 /// A study of one scenario on the workload `insert`, with these lines of the study and of the scenario.
 fn inserts(study: &str, scenario: &str, options: &Options) -> Result<Plan, String> {
-    let toml = format!("name = 's'\ntitle = '?'\n{study}\n[[scenario]]\nname = 'one'\nworkload = 'insert'\n{scenario}\n");
+    let toml =
+        format!("name = 's'\ntitle = '?'\n{study}\n[[scenario]]\nname = 'one'\nworkload = 'insert'\n{scenario}\n");
     resolve_beside(&[], &toml, options)
 }
 

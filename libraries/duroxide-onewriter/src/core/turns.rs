@@ -196,7 +196,8 @@ impl Core {
         let is_orphan = !is_known && !visible().any(starts);
         // A start is hidden for a while after a dispatcher that did not know its orchestration.
         let will_start = instance.messages.values().any(starts);
-        if is_orphan && (will_start || !visible().all(|message| matches!(*message.item, WorkItem::QueueMessage { .. }))) {
+        if is_orphan && (will_start || !visible().all(|message| matches!(*message.item, WorkItem::QueueMessage { .. })))
+        {
             return None;
         }
         if let Some(lease) = &instance.lease {
