@@ -35,8 +35,8 @@ impl Durable {
     /// If another process has it open, it belongs to another program, or it cannot be opened.
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
         let path = path.as_ref();
-        // The lock belongs to the file, not to one of the paths that lead to it. A file that does not exist yet is created,
-        // so that its path can be resolved; what is wrong with the path is reported when the database is opened.
+        // The lock belongs to the file, not to one of the paths that lead to it. A file that does not exist yet is
+        // created, so that its path can be resolved; what is wrong with the path is reported when the database is opened.
         let _exists = File::options().create(true).truncate(false).write(true).open(path);
         let path = &path.canonicalize().unwrap_or_else(|_| path.into());
         let owner = own(path)?;
