@@ -138,7 +138,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     }
     // Other scenarios' workloads can have further variables.
     if options.only.is_empty() {
-        check_variables(study, text, &workloads).map_err(|e| context.error(e))?;
+        check_variables(study, text, &workloads, &plan).map_err(|e| context.error(e))?;
     }
     (plan.claims, plan.left_out) = claims::claims(&context, &plan)?;
     plan.findings = claims::findings(&context, &plan)?;
@@ -152,8 +152,9 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
     Ok(plan)
 }
 
-/// Checks that each variable of the study and of its scenarios has an effect: a workload declares it, or a file uses it.
-fn check_variables(study: &Study, text: &Text, workloads: &[(Workload, Text)]) -> Result<(), String> {
+/// Checks that each variable of the study and of its scenarios has an effect: a workload declares it, a file uses it, or
+/// it is a dimension.
+fn check_variables(study: &Study, text: &Text, workloads: &[(Workload, Text)], plan: &Plan) -> Result<(), String> {
     let uses = |toml: &str, name: &str| {
         let rest = toml.split('$').skip(1).filter_map(|rest| rest.strip_prefix(name));
         rest.into_iter().any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
@@ -163,6 +164,7 @@ fn check_variables(study: &Study, text: &Text, workloads: &[(Workload, Text)]) -
         declared().any(|declared| declared == name)
             || uses(&text.toml, name)
             || workloads.iter().any(|(_, text)| uses(&text.toml, name))
+            || plan.variants.iter().any(|variant| variant.dimensions.contains_key(name))
     };
     let own = || study.vars.keys().chain(study.scenarios.iter().flat_map(|scenario| scenario.vars.keys()));
     if let Some(name) = own().find(|name| !is_used(name)) {

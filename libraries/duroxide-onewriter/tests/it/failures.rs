@@ -179,6 +179,26 @@ async fn a_fetch_that_goes_away_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn an_event_waits_for_a_start_that_is_hidden() {
+    let (provider, _disk, _folder) = open();
+    provider.enqueue_for_orchestrator(start("one"), None).await.unwrap();
+    let (_, token, _) = turn(&*provider).await.unwrap();
+    provider.abandon_orchestration_item(&token, Some(Duration::from_secs(2)), true).await.unwrap();
+    let event = WorkItem::QueueMessage { instance: "one".into(), name: "go".into(), data: "1".into() };
+    provider.enqueue_for_orchestrator(event, None).await.unwrap();
+    assert!(turn(&*provider).await.is_none(), "the start is hidden");
+    let both = async {
+        loop {
+            if let Some((item, ..)) = turn(&*provider).await {
+                return item.messages.len();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    assert_eq!(timeout(LIMIT, both).await.expect("the start shows again"), 2, "the start and its event");
+}
+
+#[tokio::test]
 async fn who_does_not_wait_for_the_disk_shows_nothing_before_it_is_there_and_does_again_what_it_refuses() {
     let (provider, disk, _folder) = open_with(&Options::default().acks(Acks::Ordered));
     provider.enqueue_for_orchestrator(start("one"), None).await.unwrap();
