@@ -14,7 +14,7 @@ use crate::common::*;
 use crate::disk::Disk;
 use crate::through::Through;
 use check::{Kept, Told};
-use duroxide::providers::{Provider, ProviderAdmin, TagFilter};
+use duroxide::providers::{Provider, ProviderAdmin, TagFilter, WorkItem};
 use duroxide::runtime::registry::ActivityRegistry;
 use duroxide::runtime::{Runtime, RuntimeOptions};
 use duroxide::{ActivityContext, Client, EventKind, OrchestrationContext, OrchestrationRegistry, OrchestrationStatus};
