@@ -263,7 +263,7 @@ fn add_scenario(
     if !(1..=10_000).contains(&rounds) {
         return Err(format!("rounds is {rounds}: allowed is 1 to 10000").into());
     }
-    workloads.push((workload.clone(), workload_text.clone()));
+    workloads.push((workload, workload_text));
     plan.scenarios.push(ScenarioPlan {
         name: scenario.name.clone(),
         question: scenario.question.clone(),

@@ -35,6 +35,7 @@ const IN_LINE: usize = 512;
 
 /// Number of changes whose callers do not wait for the commit.
 const LINE: usize = 256;
+
 /// Longest sleep of the clock thread.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
