@@ -31,6 +31,11 @@ func open(path string) (writer, reader *sql.DB, err error) {
 		return nil, nil, err
 	}
 	writer.SetMaxOpenConns(1)
+	// sql.Open opens nothing. The first connection switches a new file to WAL, which fails beside another one.
+	if err = writer.Ping(); err != nil {
+		_ = writer.Close()
+		return nil, nil, err
+	}
 	reader, err = sql.Open("sqlite3", "file:"+path+
 		"?_query_only=1&_timeout=5000&_journal=WAL&_sync=FULL&_fk=1")
 	if err != nil {

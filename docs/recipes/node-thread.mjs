@@ -91,6 +91,7 @@ if (!isMainThread) {
 } else {
     const writer = new DatabaseThread(process.argv[2], { write: true });
     await writer.call("add", "a");
+    // After an answer of the writer: of two threads that switch a new file to WAL at the same moment one fails.
     const reader = new DatabaseThread(process.argv[2], { write: false });
     for (const name of ["journal_mode", "synchronous", "busy_timeout", "foreign_keys"]) {
         console.log(name, ...new Set([await writer.call("setting", name), await reader.call("setting", name)]));

@@ -16,12 +16,12 @@ def connect(path):
     # The timeout first: apsw itself waits for no lock.
     for setting in ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1"):
         db.execute(f"PRAGMA {setting}")
-    # `with db:` begins with this (apsw 3.51 and later).
-    db.transaction_mode = "IMMEDIATE"
     return db
 
 
 writer, reader = connect(sys.argv[1]), connect(sys.argv[1])
+# `with writer:` begins with this (apsw 3.51 and later). `query_only` would refuse it.
+writer.transaction_mode = "IMMEDIATE"
 reader.execute("PRAGMA query_only = 1")
 with writer:
     writer.execute("CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")

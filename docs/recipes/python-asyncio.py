@@ -27,12 +27,14 @@ class Database:
                 db.execute(f"PRAGMA {setting}")
             db.execute(f"PRAGMA query_only = {query_only}")
             self._own.db = db
-            self._open.append(db)
+            # The one that writes is closed last.
+            self._open.insert(len(self._open) if query_only else 0, db)
         return self._own.db
 
     async def _run(self, executor, query_only, begin, work, args):
         def transaction():
-            with self._connection(query_only) as db:  # commits, or rolls back after an exception
+            # Commits, or rolls back after an exception; with `autocommit` of Python 3.12 it would do neither.
+            with self._connection(query_only) as db:
                 db.execute(begin)
                 return work(db, *args)
 
@@ -43,11 +45,14 @@ class Database:
         return await self._run(self._readers, 1, "BEGIN", work, args)
 
     async def write(self, work, *args):
-        """Runs `work(connection, …)` in a transaction that has the write lock from its begin."""
+        """Runs `work(connection, …)` in a transaction that has the write lock from its begin.
+
+        A call that has begun commits, even if its caller is cancelled or has run into a timeout.
+        """
         return await self._run(self._writer, 0, "BEGIN IMMEDIATE", work, args)
 
     def close(self):
-        """Waits for the calls that have begun, and closes the connection that writes last."""
+        """Waits for all calls, which blocks the loop, and closes the connection that writes last."""
         self._readers.shutdown()
         self._writer.shutdown()
         for db in reversed(self._open):

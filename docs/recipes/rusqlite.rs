@@ -12,19 +12,19 @@ use rusqlite::{Connection, TransactionBehavior};
 
 /// Opens a connection. One thread uses it at a time; threads have connections of their own.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let mut connection = Connection::open(path)?;
+    let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // A transaction waits for the write lock at its begin, never in its middle.
-    connection.set_transaction_behavior(TransactionBehavior::Immediate);
     Ok(connection)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("name the database")?;
     let (mut writer, reader) = (connect(Path::new(&path))?, connect(Path::new(&path))?);
+    // It waits for the write lock at the begin of a transaction, never in its middle. `query_only` would refuse that.
+    writer.set_transaction_behavior(TransactionBehavior::Immediate);
     reader.pragma_update(None, "query_only", true)?;
     let transaction = writer.transaction()?;
     transaction.execute_batch("CREATE TABLE IF NOT EXISTS note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")?;

@@ -151,6 +151,11 @@ func newStage(trial *Trial) (*Stage, *Ready, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	for i := range trial.Transactions {
+		if t := &trial.Transactions[i]; d.Interface != nil && t.Begin != "none" {
+			return nil, nil, fmt.Errorf("transaction `%s`: a library's operations are transactions of their own; write begin = \"none\"", t.Name)
+		}
+	}
 	if kind := trial.Sharing.Kind; !slices.Contains(d.sharings(), kind) {
 		return nil, nil, fmt.Errorf("sharing %s is not supported by %s", kind, d.Name)
 	}

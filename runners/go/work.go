@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -129,8 +130,11 @@ func (j *Job) decode(digits string) bool {
 var notCounted = []string{"CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM", "ANALYZE", "REINDEX",
 	"SAVEPOINT", "RELEASE", "BEGIN", "COMMIT", "END", "ROLLBACK"}
 
+// comments matches those before the first word of a statement.
+var comments = regexp.MustCompile(`^(\s|--[^\n]*(\n|$)|/\*(?s:.*?)\*/)*`)
+
 // isCounted reports whether SQLite counts the changes of a statement without columns.
 func isCounted(sql string) bool {
-	words := strings.Fields(sql)
+	words := strings.Fields(comments.ReplaceAllString(sql, ""))
 	return len(words) > 0 && !slices.Contains(notCounted, strings.ToUpper(words[0]))
 }

@@ -100,7 +100,6 @@ impl From<SourceError> for BulkError {
     fn from(error: SourceError) -> Self {
         match error {
             SourceError::Missing(path) => Self::Missing { path },
-            SourceError::Sqlite { error, .. } => Self::Sqlite { doing: "open the database", error },
             other => Self::Source(other),
         }
     }

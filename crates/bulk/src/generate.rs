@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use litelab_database::{Guard, Script};
+use litelab_database::{Guard, Script, SourceError};
 
 use crate::load::{Rows, load};
 use crate::progress::{Pace, Phase, Progress, rate};
@@ -59,7 +59,10 @@ pub fn generate(
     }
     let mut target = Target::claim(options)?;
     if let Some(from) = &options.data.from {
-        litelab_database::copy(Path::new(from), &options.path)?;
+        litelab_database::copy_until(Path::new(from), target.path(), cancel).map_err(|error| match error {
+            SourceError::Stopped(_) => BulkError::Cancelled { rows: 0 },
+            error => BulkError::Source(error),
+        })?;
     }
     let connection = target.open()?;
     let settings = settings::apply(&connection, &options.settings)?;

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use litelab_database::{Guard, Script};
+use litelab_observe::Holders;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{BulkError, GenerateOptions, LIMIT};
@@ -27,6 +28,9 @@ impl Target {
         if path.as_os_str().is_empty() || path == Path::new(":memory:") {
             return Err(BulkError::Options("give the path of a file: a database in memory ends with the run".into()));
         }
+        // A link stays, and what it leads to is replaced.
+        let real = path.canonicalize();
+        let path = real.as_deref().unwrap_or(path);
         let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         let from = options.data.from.as_deref().and_then(|from| identity(Path::new(from)));
         if from.is_some() && from == identity(path) {
@@ -67,6 +71,10 @@ impl Target {
     /// Keeps the file from now on, because it has content.
     pub(crate) fn keep(&mut self) {
         self.keep = true;
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(crate) fn open(&self) -> Result<Connection, BulkError> {
@@ -115,6 +123,10 @@ fn companions(path: &Path) -> [PathBuf; 3] {
 /// Deletes a generated database under its exclusive lock: a file that another process has open stays.
 fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
     let not_ours = |reason: String| BulkError::NotOurs { path: path.into(), reason };
+    // An idle connection in rollback mode has no lock.
+    if let Some(holder) = Holders::of(path).processes.first() {
+        return Err(not_ours(format!("process {} has it open", holder.pid)));
+    }
     let look = |connection: &Connection| objects(connection).map_err(BulkError::doing("look at the tables"));
     let found = litelab_database::read(path, look).map_err(|error| not_ours(error.to_string()))?;
     let other = match found.iter().find(|object| !ours.contains(object)) {

@@ -206,6 +206,7 @@ impl<'a> Subject<'a> {
             // A check that makes transactions fail counts the failures itself.
             failed_at_most: 1.0,
             vars: Default::default(),
+            own_begins: Vec::new(),
             skipped: Default::default(),
         }
     }

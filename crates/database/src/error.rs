@@ -57,6 +57,9 @@ pub enum SourceError {
         /// Message of SQLite.
         message: String,
     },
+    /// The copy was to end.
+    #[error("{}: the copy was stopped", .0.display())]
+    Stopped(PathBuf),
     /// The copy cannot be written.
     #[error("{path}: cannot write this copy of a database: {}", describe(.error), path = .path.display())]
     Copy {
@@ -82,7 +85,7 @@ impl SourceError {
         match self {
             Self::Missing(_) | Self::NoFile(_) | Self::NotADatabase(_) => true,
             Self::HotJournal(_) | Self::Log(_) | Self::Damaged { .. } => true,
-            Self::Locked { .. } | Self::Changing(_) | Self::Copy { .. } => false,
+            Self::Locked { .. } | Self::Changing(_) | Self::Stopped(_) | Self::Copy { .. } => false,
             Self::Sqlite { error, .. } => matches!(
                 error.sqlite_error_code(),
                 Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)

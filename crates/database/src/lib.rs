@@ -15,7 +15,7 @@ pub mod source;
 
 pub use error::{SourceError, describe};
 pub use guard::{Guard, Script, SqlError};
-pub use source::{Source, copy, immutable, read};
+pub use source::{Source, copy, copy_until, immutable, read};
 
 /// Quotes a name as an SQL identifier.
 #[must_use]

@@ -14,6 +14,7 @@
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use litelab_observe::{DatabaseHeader, FileSizes, has_journal, sidecar};
@@ -33,6 +34,9 @@ const SETTLED: Duration = Duration::from_millis(100);
 
 /// Number of pages per step of a copy.
 const STEP: i32 = 1000;
+
+/// Number of SQLite's operations between two looks at whether the check of a copy is to end.
+const OPERATIONS: std::ffi::c_int = 10_000;
 
 /// A database, with its state at the time of lookup.
 #[derive(Debug)]
@@ -132,6 +136,15 @@ pub fn read<T, E: From<SourceError>>(path: &Path, mut read: impl FnMut(&Connecti
 /// Those of [`read`]; [`SourceError::Damaged`] if the database is corrupt, and [`SourceError::Copy`] if `to` cannot be
 /// written.
 pub fn copy(path: &Path, to: &Path) -> Result<(), SourceError> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    copy_until(path, to, &NEVER)
+}
+
+/// Like [`copy`], which ends when `stop` is set.
+///
+/// # Errors
+/// Those of [`copy`], and [`SourceError::Stopped`], after which a part of the copy remains.
+pub fn copy_until(path: &Path, to: &Path, stop: &'static AtomicBool) -> Result<(), SourceError> {
     read(path, |from| {
         for file in ["", "-wal", "-shm", "-journal"].map(|suffix| sidecar(to, suffix)) {
             let _absent = std::fs::remove_file(file);
@@ -140,20 +153,27 @@ pub fn copy(path: &Path, to: &Path) -> Result<(), SourceError> {
         // An absolute path is no URI.
         let absolute = std::path::absolute(to).unwrap_or_else(|_| to.to_path_buf());
         let mut copy = Connection::open(absolute).map_err(failed)?;
-        back_up(from, &mut copy).map_err(|error| match error.sqlite_error_code() {
+        let stopped = || SourceError::Stopped(path.to_path_buf());
+        back_up(from, &mut copy, stop).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => stopped(),
             Some(ErrorCode::DatabaseCorrupt) => damaged(path, describe(&error)),
             Some(ErrorCode::DiskFull | ErrorCode::CannotOpen) => failed(error),
             Some(ErrorCode::SystemIoFailure) if !is_read(&error) => failed(error),
             _ => SourceError::of(path, error),
         })?;
+        copy.progress_handler(OPERATIONS, Some(move || stop.load(Ordering::Relaxed))).map_err(failed)?;
         let found = copy.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
         match found {
-            Ok(answer) if answer == "ok" => {}
+            Ok(answer) if answer == "ok" || is_of_content(&answer) => {}
             Ok(answer) => return Err(damaged(path, answer)),
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-                return Err(damaged(path, describe(&error)));
-            }
-            Err(error) => return Err(failed(error)),
+            // It does not compile where an index or a CHECK needs a collation or function of the application.
+            Err(rusqlite::Error::SqlInputError { .. }) => {}
+            Err(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseCorrupt) => return Err(damaged(path, describe(&error))),
+                Some(ErrorCode::OperationInterrupted) => return Err(stopped()),
+                Some(ErrorCode::Unknown) => {}
+                _ => return Err(failed(error)),
+            },
         }
         copy.close().map_err(|(_, error)| failed(error))
     })
@@ -163,19 +183,27 @@ fn damaged(path: &Path, message: String) -> SourceError {
     SourceError::Damaged { path: path.to_path_buf(), message }
 }
 
+/// Whether a message of `quick_check` is of a value that a constraint forbids, in a file that is whole. Those of the pages
+/// come first.
+fn is_of_content(message: &str) -> bool {
+    let starts = ["CHECK constraint failed in ", "NULL value in ", "TEXT value in ", "NUMERIC value in ", "non-"];
+    starts.iter().any(|start| message.starts_with(start))
+}
+
 /// Whether an I/O error is a read error, and so of the original: the copy is only written.
 fn is_read(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|e| e.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS))
 }
 
-fn back_up(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
+fn back_up(from: &Connection, to: &mut Connection, stop: &AtomicBool) -> rusqlite::Result<()> {
     // Without a transaction SQLite releases the lock between steps, and restarts the copy after each write.
     from.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
     let backup = Backup::new(from, to)?;
     loop {
         let code = match backup.step(STEP)? {
             StepResult::Done => return Ok(()),
+            StepResult::More if stop.load(Ordering::Relaxed) => ffi::SQLITE_INTERRUPT,
             StepResult::More => continue,
             StepResult::Locked => ffi::SQLITE_LOCKED,
             _ => ffi::SQLITE_BUSY,
@@ -253,8 +281,6 @@ pub fn immutable(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
     use super::*;
 
     fn open(path: &Path) -> Connection {
@@ -312,6 +338,23 @@ mod tests {
         std::fs::write(sidecar(&path, "-wal"), "").unwrap();
         assert_eq!(counted(&path).unwrap(), 2);
         assert_eq!(files(folder.path()).len(), 2, "no -shm");
+    }
+
+    #[test]
+    fn a_forbidden_value_is_no_damage_to_a_copy() {
+        let (folder, path) = database(
+            "CREATE TABLE t(a INT NOT NULL CHECK (a > 0)); PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (0)",
+        );
+        let to = folder.path().join("copy.db");
+        copy(&path, &to).unwrap();
+        assert_eq!(counted(&to).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_copy_ends_when_it_is_to() {
+        static STOP: AtomicBool = AtomicBool::new(true);
+        let (folder, path) = database("CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(8000000))");
+        assert!(matches!(copy_until(&path, &folder.path().join("copy.db"), &STOP), Err(SourceError::Stopped(_))));
     }
 
     #[test]

@@ -95,12 +95,14 @@ pub struct File {
     /// Files in the same folder whose name is that of the database followed by a query (`app.db?mode=ro`): DSNs taken
     /// as file names.
     pub query_named: Vec<String>,
-    /// Whether `--check` was given.
+    /// Whether `PRAGMA quick_check` has answered (`--check`).
     pub checked: bool,
     /// Messages of `PRAGMA quick_check`, at most ten; empty if all is well or without `--check`.
     pub damage: Vec<String>,
-    /// Rows of `PRAGMA foreign_key_check`; `None` without `--check`.
+    /// Rows of `PRAGMA foreign_key_check`; `None` if it has not answered, or without `--check`.
     pub orphans: Option<u64>,
+    /// What `--check` and `--advise` could not find out, with the reason.
+    pub unchecked: Vec<String>,
 }
 
 /// The machine and the file system below the database.
@@ -399,6 +401,10 @@ pub struct Statement {
     pub temp_b_trees: Vec<String>,
     /// Tables for which SQLite builds an index at each execution.
     pub automatic_indexes: Vec<String>,
+    /// Whether the statement contains `WHERE`.
+    pub filtered: bool,
+    /// Whether the statement contains `LIMIT`.
+    pub limited: bool,
     /// Whether the statement contains `OFFSET`.
     pub offset: bool,
     /// Whether the statement is `SELECT *` of a table with many columns.

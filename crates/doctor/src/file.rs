@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::SystemTime;
 
-use litelab_observe::{DatabaseHeader, DatabaseHeaderError, FileSizes, WalIndex, open_regular, sidecar};
+use litelab_observe::{DatabaseHeader, DatabaseHeaderError, FileSizes, WalIndex, has_journal, open_regular, sidecar};
 use rustix::fs::{Access, access};
 
 use crate::defect;
@@ -82,9 +82,10 @@ fn content(file: &mut File, path: &Path) -> &'static str {
     file.wal = Some(header.wal);
     file.page_size = Some(header.page_size);
     file.pages = Some(header.pages);
-    // The size in the header is valid only if it was written together with the change counter (file format, 1.3.8).
+    // The size in the header is valid only if it was written together with the change counter (file format, 1.3.8), and of
+    // the file as it stands only if neither a log nor a journal changes it.
     let valid = header.pages > 0 && at(24) == at(92);
-    if valid && FileSizes::of(path).wal.unwrap_or_default() == 0 {
+    if valid && FileSizes::of(path).wal.unwrap_or_default() == 0 && !has_journal(path) {
         file.missing_bytes = Some((u64::from(header.pages) * u64::from(header.page_size)).saturating_sub(file.bytes));
     }
     if header.pages > 0 {

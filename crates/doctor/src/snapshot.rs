@@ -37,6 +37,9 @@ pub enum SnapshotError {
     /// No copy could be made.
     #[error("it could not be copied: {0}")]
     Copy(#[from] std::io::Error),
+    /// Error of SQLite about a file whose log has commits that are not in it. It need not be damaged.
+    #[error("it cannot be read without its log: {0}")]
+    Behind(rusqlite::Error),
     /// Error of SQLite, as for a damaged or encrypted file.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
@@ -118,11 +121,13 @@ pub fn read<T>(
         if let Some(content) = content
             && State::of(path).0 == before
         {
-            let content = content.map_err(|error| match before.locked {
-                true => SnapshotError::Transaction,
-                false => error.into(),
+            let behind = backlog && !copied;
+            let content = content.map_err(|error| match (before.locked, behind) {
+                (true, _) => SnapshotError::Transaction,
+                (false, true) => SnapshotError::Behind(error),
+                (false, false) => error.into(),
             });
-            return Ok(Snapshot { content: content?, behind: backlog && !copied, locked: before.locked });
+            return Ok(Snapshot { content: content?, behind, locked: before.locked });
         }
     }
     Err(SnapshotError::Changing)

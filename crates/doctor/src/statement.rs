@@ -23,15 +23,35 @@ pub fn look(connection: &Connection, schema: &Schema, file: &str) -> rusqlite::R
     texts(file).into_iter().map(|(line, text)| one(connection, schema, text, line)).collect()
 }
 
-/// Statements of a file with the numbers of their lines, without the comments before them.
+/// Statements of a file with the numbers of their lines, without the comments before them. A trigger is one.
 pub(crate) fn texts(file: &str) -> Vec<(usize, &str)> {
-    let text = |text: &'_ str| {
+    let begin = |text: &str| text.as_ptr() as usize - file.as_ptr() as usize;
+    let mut parts = sql::statements(file, Dialect::Sqlite).into_iter();
+    let mut found = Vec::new();
+    while let Some(part) = parts.next() {
+        let mut last = part;
+        // Its body has statements, which end in semicolons, up to an END of its own.
+        if is_trigger(part)
+            && let Some(at) =
+                parts.clone().position(|part| matches!(words(part)[..], [end] if end.eq_ignore_ascii_case("END")))
+        {
+            last = parts.nth(at).unwrap_or(part);
+        }
         // The first word is a part of `file`.
-        let first = words(text).first()?.as_ptr() as usize - file.as_ptr() as usize;
-        let end = text.as_ptr() as usize - file.as_ptr() as usize + text.len();
-        Some((file[..first].matches('\n').count() + 1, file[first..end].trim()))
-    };
-    sql::statements(file, Dialect::Sqlite).into_iter().filter_map(text).collect()
+        let Some(first) = words(part).first().map(|word| begin(word)) else { continue };
+        let end = begin(last) + last.len();
+        found.push((file[..first].matches('\n').count() + 1, file[first..end].trim()));
+    }
+    found
+}
+
+fn is_trigger(statement: &str) -> bool {
+    let first: Vec<String> = words(statement).iter().take(3).map(|word| word.to_uppercase()).collect();
+    match first.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["CREATE", "TEMP" | "TEMPORARY", third] => third == "TRIGGER",
+        ["CREATE", second, ..] => second == "TRIGGER",
+        _ => false,
+    }
 }
 
 fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rusqlite::Result<Statement> {
@@ -41,6 +61,8 @@ fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rus
         sql: text.chars().take(LONGEST).collect(),
         line,
         verb: verb(&upper),
+        filtered: upper.iter().any(|word| word == "WHERE"),
+        limited: upper.iter().any(|word| word == "LIMIT"),
         offset: upper.iter().any(|word| word == "OFFSET"),
         leading_wildcard: upper.windows(2).any(|pair| pair[0] == "LIKE" && pair[1].starts_with("'%")),
         star: upper.starts_with(&["SELECT".into(), "*".into()])
@@ -53,10 +75,16 @@ fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rus
         return Ok(statement);
     }
     if statement.verb == "PRAGMA" {
-        let name = words.get(1).map(|name| name.to_lowercase()).unwrap_or_default();
+        // `main.name`
+        let at = if words.get(2) == Some(&".") { 3 } else { 1 };
+        let name = words.get(at).map(|name| name.to_lowercase()).unwrap_or_default();
         if pragma::find(&name).is_none() {
             statement.wrong = setting::parse(&name, "1").err();
         }
+        return Ok(statement);
+    }
+    // The connection may open no other file.
+    if ["ATTACH", "DETACH"].contains(&statement.verb.as_str()) {
         return Ok(statement);
     }
     statement.replaced_children = replaced_children(schema, &words);
@@ -73,7 +101,7 @@ fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rus
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, true)?;
     if ["SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "REPLACE", "VALUES"].contains(&upper[0].as_str()) {
         statement.plan = plan(connection, text)?;
-        explain(&mut statement, schema, &words, &upper);
+        explain(&mut statement, schema, &words);
     }
     Ok(statement)
 }
@@ -140,10 +168,10 @@ fn plan(connection: &Connection, text: &str) -> rusqlite::Result<Vec<String>> {
 }
 
 /// What the plan costs (<https://sqlite.org/eqp.html>).
-fn explain(statement: &mut Statement, schema: &Schema, words: &[&str], upper: &[String]) {
+fn explain(statement: &mut Statement, schema: &Schema, words: &[&str]) {
     // A scan in the order of a LIMIT ends after as many rows.
     let sorted = statement.plan.iter().any(|line| line.contains("TEMP B-TREE"));
-    let bounded = upper.iter().any(|word| word == "LIMIT") && !upper.iter().any(|word| word == "WHERE") && !sorted;
+    let bounded = statement.limited && !statement.filtered && !sorted;
     for line in statement.plan.clone() {
         if let Some(purpose) = line.strip_prefix("USE TEMP B-TREE FOR ") {
             statement.temp_b_trees.push(purpose.to_owned());
@@ -153,6 +181,7 @@ fn explain(statement: &mut Statement, schema: &Schema, words: &[&str], upper: &[
             statement.automatic_indexes.push(table_of(rest, schema, words));
         } else if let Some(rest) = line.strip_prefix("SCAN ")
             && !bounded
+            && !is_partial(rest, schema)
         {
             let name = table_of(rest, schema, words);
             let Some(table) = schema.tables.iter().find(|table| table.name.eq_ignore_ascii_case(&name)) else {
@@ -163,6 +192,12 @@ fn explain(statement: &mut Statement, schema: &Schema, words: &[&str], upper: &[
             statement.scans.push(Scan { table: table.name.clone(), rows });
         }
     }
+}
+
+/// Whether a line of a plan scans an index with a WHERE clause, which has the rows that are looked for and no others.
+fn is_partial(line: &str, schema: &Schema) -> bool {
+    let index = line.split_once(" INDEX ").map(|(_, name)| name.trim_end_matches(" LEFT-JOIN"));
+    index.is_some_and(|name| schema.indexes.iter().any(|index| index.partial && index.name == name))
 }
 
 /// Table of a line of a plan, which names an alias where there is one.
@@ -238,6 +273,46 @@ mod tests {
         );
         let children: Vec<_> = found.iter().map(|statement| statement.replaced_children.join(" ")).collect();
         assert_eq!(children, ["tag", "tag", "", ""]);
+    }
+
+    #[test]
+    fn a_trigger_is_one_statement() {
+        let found = statements(
+            "CREATE TRIGGER x AFTER INSERT ON note BEGIN INSERT INTO log VALUES (new.id);
+             UPDATE user SET name = 'x' WHERE id = new.user_id; END;
+             SELECT id FROM user; CREATE TEMP TRIGGER y AFTER DELETE ON note BEGIN SELECT RAISE(ABORT, 'no; never'); END",
+        );
+        let lines: Vec<_> = found.iter().map(|statement| (statement.line, statement.error.is_none())).collect();
+        assert_eq!(lines, [(1, true), (3, true), (3, true)], "{found:#?}");
+    }
+
+    #[test]
+    fn another_file_is_not_opened_and_no_error() {
+        let found =
+            statements("ATTACH 'log.db' AS log; DETACH log; PRAGMA main.journal_mode; PRAGMA main.table_info(note)");
+        assert!(found.iter().all(|statement| statement.error.is_none() && statement.wrong.is_none()), "{found:#?}");
+    }
+
+    #[test]
+    fn a_partial_index_has_the_rows_that_are_looked_for() {
+        let connection = Connection::open_in_memory().unwrap();
+        let sql =
+            "CREATE TABLE job(id INTEGER PRIMARY KEY, created, done, padding); INSERT INTO job(id) VALUES (50000);
+                   CREATE INDEX job_pending ON job(created) WHERE done = 0";
+        connection.execute_batch(sql).unwrap();
+        let schema = schema::look(&connection).unwrap();
+        let scanned = |sql: &str| look(&connection, &schema, sql).unwrap()[0].scanned_rows;
+        assert_eq!(scanned("SELECT id FROM job WHERE done = 0 ORDER BY created LIMIT 1"), 0);
+        assert!(scanned("SELECT id FROM job WHERE done = 1 ORDER BY created LIMIT 1") > 1000);
+    }
+
+    #[test]
+    fn a_condition_behind_a_long_list_of_columns_is_seen() {
+        let columns = vec!["text"; 60].join(", ");
+        let found =
+            statements(&format!("SELECT {columns} FROM note WHERE created < ? LIMIT 5; SELECT {columns} FROM note"));
+        let seen: Vec<_> = found.iter().map(|statement| (statement.filtered, statement.limited)).collect();
+        assert_eq!(seen, [(true, true), (false, false)]);
     }
 
     #[test]

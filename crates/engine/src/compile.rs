@@ -13,7 +13,7 @@ use litelab_model::plan::DataPlan;
 use litelab_model::study::Location;
 use litelab_model::{Plan, Variant};
 use litelab_protocol::sql::{Token, statements, tokens};
-use litelab_protocol::{Begin, DriverDescription, Fetch, Invocation, Statement, Transaction};
+use litelab_protocol::{DriverDescription, Fetch, Invocation, Statement, Transaction};
 use rusqlite::Connection;
 
 use crate::error::EngineError;
@@ -24,8 +24,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Maximum number of pages of the database used for the check: 256 MiB of memory.
 const PAGES: u32 = 65_536;
 
-/// Compiles all statements of all variants on SQLite, sets `writes` of each transaction, and switches single reads to
-/// autocommit where the `begin` of a scenario applies only to writes.
+/// Compiles all statements of all variants on SQLite, sets `writes` of each transaction, and gives those that only read
+/// the `begin` of their workload, because that of a scenario applies to writes.
 ///
 /// # Errors
 /// [`EngineError::BadInput`] with the statement, SQLite's message, and the position in the statement.
@@ -37,6 +37,7 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
         settings(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
         if variant.server.is_some() {
             on_server(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
+            keep_begins(variant);
             continue;
         }
         let work = (&variant.trial.transactions, &variant.invariants, &variant.content);
@@ -50,6 +51,9 @@ pub fn compile(plan: &mut Plan) -> Result<(), EngineError> {
                 one(variant).map_err(|e| EngineError::BadInput(format!("{name}: {e}")))?;
                 compiled.insert(key, (variant.trial.transactions.clone(), variant.data.clone()));
             }
+        }
+        if !variant.trial.transactions.iter().any(invokes) {
+            keep_begins(variant);
         }
     }
     Ok(())
@@ -132,7 +136,7 @@ fn compile_transaction(guard: &Guard, transaction: &mut Transaction) -> Result<(
         let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         check_columns(statement, &columns).map_err(|e| format!("{what}: {e}"))?;
     }
-    set_writes(transaction, writes);
+    transaction.writes = writes;
     Ok(())
 }
 
@@ -174,17 +178,17 @@ fn on_server(variant: &mut Variant) -> Result<(), String> {
                 named(transaction, 0)
             ));
         }
-        let writes = transaction.statements.iter().any(|s| litelab_model::sql::writes(&s.sql, dialect));
-        set_writes(transaction, writes);
+        transaction.writes = transaction.statements.iter().any(|s| litelab_model::sql::writes(&s.sql, dialect));
     }
     Ok(())
 }
 
-/// Sets `writes`. A single read runs in autocommit mode, because the `begin` of a scenario is meant for writes.
-fn set_writes(transaction: &mut Transaction, writes: bool) {
-    transaction.writes = writes;
-    if !writes && transaction.begin != Begin::None && transaction.statements.len() <= 1 {
-        transaction.begin = Begin::None;
+/// Gives transactions that only read the workload's own `begin`: that of a scenario is for those that write.
+fn keep_begins(variant: &mut Variant) {
+    for (transaction, own) in variant.trial.transactions.iter_mut().zip(&variant.own_begins) {
+        if !transaction.writes {
+            transaction.begin = *own;
+        }
     }
 }
 
@@ -224,8 +228,9 @@ pub(crate) fn operations(driver: &DriverDescription, variant: &mut Variant) -> R
             let checked = operation.and_then(|o| o.check(&invocation, statement).map(|()| o.writes));
             writes |= checked.map_err(|e| format!("{}: {e}", named(transaction, i)))?;
         }
-        set_writes(transaction, writes);
+        transaction.writes = writes;
     }
+    keep_begins(variant);
     Ok(())
 }
 

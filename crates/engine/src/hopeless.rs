@@ -27,13 +27,15 @@ pub(crate) fn reason<'t>(plan: &Plan, first_round: impl IntoIterator<Item = &'t 
     first
 }
 
-/// Scenarios in a run file that were given up.
+/// Scenarios in a run file that were given up, and the number of failed trials in it.
 ///
 /// # Errors
 /// If the file is damaged.
-pub(crate) fn in_file(file: &RunFile, plan: &Plan) -> Result<BTreeSet<usize>, EngineError> {
+pub(crate) fn in_file(file: &RunFile, plan: &Plan) -> Result<(BTreeSet<usize>, u32), EngineError> {
+    let mut failed = 0;
     let mut first_rounds: BTreeMap<usize, Vec<TrialRecord>> = BTreeMap::new();
     file.trials(&mut |trial| {
+        failed += u32::from(matches!(trial.record.outcome, Outcome::Failed(_)));
         let scenario = plan.variants.get(trial.record.variant).map(|variant| variant.scenario);
         if let (Some(scenario), 0) = (scenario, trial.record.round) {
             first_rounds.entry(scenario).or_default().push(trial.record);
@@ -41,5 +43,5 @@ pub(crate) fn in_file(file: &RunFile, plan: &Plan) -> Result<BTreeSet<usize>, En
         Ok(())
     })?;
     let hopeless = first_rounds.into_iter().filter(|(_, trials)| reason(plan, trials).is_some());
-    Ok(hopeless.map(|(scenario, _)| scenario).collect())
+    Ok((hopeless.map(|(scenario, _)| scenario).collect(), failed))
 }

@@ -246,11 +246,16 @@ impl Silence {
     /// # Errors
     /// If the total exceeds `most`; `what` is the reason.
     pub(crate) fn lasts(&mut self, time: Duration, most: Duration, what: &str) -> Result<(), String> {
-        self.0 += time.min(WAIT);
-        if self.0 > most {
+        if self.add(time) > most {
             return Err(format!("the runner hung: {what} for {:.0} s", most.as_secs_f64()));
         }
         Ok(())
+    }
+
+    /// Adds a time, at most [`WAIT`], and returns the total: litelab itself may have been suspended meanwhile.
+    pub(crate) fn add(&mut self, time: Duration) -> Duration {
+        self.0 += time.min(WAIT);
+        self.0
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Run<'a> {
     environment: Environment,
     /// Number of rounds of each scenario in the run file.
     done: Vec<u32>,
+    /// Number of failed trials in the run file when it was resumed.
+    failed_before: u32,
     /// Scenarios that are given up, because all trials of their first round failed.
     hopeless: BTreeSet<usize>,
     /// Variants whose call stacks are in the run file.
@@ -77,7 +79,7 @@ pub struct Run<'a> {
 pub struct Ended {
     /// Number of rounds in the run file, over all scenarios.
     pub rounds: u32,
-    /// Number of failed trials in this execution.
+    /// Number of failed trials in the run file, over all scenarios.
     pub failed: u32,
     /// Whether a signal interrupted the run.
     pub interrupted: bool,
@@ -140,6 +142,7 @@ impl<'a> Run<'a> {
             plan,
             recorder,
             environment,
+            failed_before: 0,
             hopeless: BTreeSet::new(),
             sampled: BTreeSet::new(),
             options,
@@ -233,12 +236,13 @@ impl<'a> Run<'a> {
                 )));
             }
         }
-        let hopeless = hopeless::in_file(&file, &plan)?;
+        let (hopeless, failed_before) = hopeless::in_file(&file, &plan)?;
         Ok(Self {
             plan,
             recorder,
             environment: info.environment,
             done: info.done,
+            failed_before,
             hopeless,
             sampled: info.stacks.into_keys().collect(),
             options,
@@ -274,7 +278,7 @@ impl<'a> Run<'a> {
     /// # Errors
     /// If a database cannot be prepared or the run file cannot be written. A failed trial is not an error.
     pub fn execute(mut self, report: &mut dyn FnMut(Event<'_>)) -> Result<Ended, EngineError> {
-        let mut ended = Ended { rounds: self.done.iter().sum(), failed: 0, interrupted: false };
+        let mut ended = Ended { rounds: self.done.iter().sum(), failed: self.failed_before, interrupted: false };
         match self.carry_on(&mut ended, report) {
             Err(EngineError::Interrupted) => Ok(Ended { interrupted: true, ..ended }),
             other => other.map(|()| ended),

@@ -117,7 +117,8 @@ fn attempt(
     let mut ended_badly = None;
     for process in &mut processes {
         let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
-        total_cpu += exited.cpu_ns;
+        // What those that were killed have done is counted nowhere.
+        total_cpu += if process.was_killed() { 0 } else { exited.cpu_ns };
         evidence.stderr.push_str(&process.stderr());
         let status = exited.status;
         let what = match process.was_killed() {
@@ -264,14 +265,14 @@ fn drive(
     });
     let mut heard: Vec<Received> = processes.iter().map(|_| Received::default()).collect();
     let mut open: Vec<usize> = (0..processes.len()).collect();
-    let mut idle = Silence::default();
+    let (mut idle, mut spent) = (Silence::default(), Silence::default());
     while !open.is_empty() {
         kills.due(begun.elapsed());
         fault.iter_mut().for_each(NodeFault::poll);
         if !(bench.keep_going)() {
             return Err(Stop::new(FailureKind::Runner, "stopped"));
         }
-        if begun.elapsed() > limit {
+        if spent.add(Duration::ZERO) > limit {
             let reason = format!("the trial was not over after {:.0} s", limit.as_secs_f64());
             return Err(broken(&processes[open[0]], &reason));
         }
@@ -306,6 +307,7 @@ fn drive(
                 Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
             }
         }
+        spent.add(round.elapsed());
         for index in &open {
             let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence, SILENT);
             lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;

@@ -93,6 +93,8 @@ fn tick(state: &'static TrialState, now: u64, prober: &mut Option<Prober>, last:
         // The probe runs in the runtime.
         None => (trial.probe_ms > 0).then(|| counters.probe_lag.take(now, trial.probe_ms.saturating_mul(1_000_000))),
     };
-    // A core that reads no more does not end the trial.
-    let _sent = send(&Message::Tick(counters.tick(trial, now / 1_000_000, lag, last)));
+    if send(&Message::Tick(counters.tick(trial, now / 1_000_000, lag, last))).is_err() {
+        // The core has ended: no process takes the result, and the databases may be deleted.
+        std::process::exit(1);
+    }
 }

@@ -17,6 +17,7 @@ mod usage;
 
 use clap::{Parser, Subcommand};
 use litelab_model::library::Kind;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// How should this application use SQLite, on this machine?
 ///
@@ -102,6 +103,19 @@ enum Command {
     Man(cmd::man::Args),
 }
 
+/// Most files that a run opens at once: a trial may have a thousand databases, or processes with three pipes each.
+const OPEN_FILES: u64 = 32_768;
+
+/// Raises the limit of open files, which runners inherit, as far as the system allows: a shell's is often 1024. Not beyond
+/// what is needed, because MariaDB allocates memory for as many.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
+    if limit.current.is_some_and(|now| now < wanted) {
+        let _refused = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+    }
+}
+
 fn main() -> std::process::ExitCode {
     // A trial runs in a child process of this same program, which must not install the command's signal handlers.
     // An argument may be no UTF-8.
@@ -114,6 +128,7 @@ fn main() -> std::process::ExitCode {
         Err(error) => return output::usage(&error),
     };
     interrupt::install();
+    raise_open_files();
     let Some(command) = cli.command else {
         return end(cmd::look::run());
     };

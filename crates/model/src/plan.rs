@@ -2,7 +2,7 @@
 //! is sufficient to repeat the run.
 
 use indexmap::IndexMap;
-use litelab_protocol::{Dialect, Transaction, Trial};
+use litelab_protocol::{Begin, Dialect, Transaction, Trial};
 use litelab_stats::minimum_rounds;
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +116,10 @@ pub struct Variant {
     pub processes: Option<u32>,
     /// The trial, without databases. `writes` of its transactions is set after SQLite has compiled them.
     pub trial: Trial,
+    /// The workload's own `begin` of each transaction of `trial`, which one that only reads keeps; empty if the scenario
+    /// states no other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_begins: Vec<Begin>,
     /// Conditions on the database after the trial.
     pub invariants: Vec<InvariantPlan>,
     /// Names of the tables whose content is hashed.

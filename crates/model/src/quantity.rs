@@ -190,18 +190,22 @@ impl Quantity {
         if let Scalar::Text(text) = &self.0 { Some(text) } else { None }
     }
 
-    /// A bound of a metric in its base unit: a plain number, or one with a unit ([`with_unit`]). A ratio of metrics has no
-    /// `unit`.
+    /// A bound of a metric in its base unit: a number with the metric's unit ([`with_unit`]), which all but times and sizes
+    /// may omit. A ratio of metrics has no `unit`.
     ///
     /// # Errors
     /// One line with the reason, if the value is neither, or has a unit that the metric does not have.
     pub fn bound(&self, unit: Option<Unit>) -> Result<f64, String> {
-        let Some(text) = self.text() else { return self.number(&Vars::new()) };
-        match (with_unit(text)?, unit) {
-            ((value, None | Some(Unit::Share)), None | Some(Unit::Share | Unit::PerTransaction)) => Ok(value),
-            ((value, None), _) => Ok(value),
-            ((value, own), unit) if own == unit => Ok(value),
-            _ => Err(format!("`{text}` is of another unit than what it bounds")),
+        let (value, own) = match self.text() {
+            Some(text) => with_unit(text)?,
+            None => (self.number(&Vars::new())?, None),
+        };
+        match (own, unit) {
+            (None, Some(Unit::Nanos)) if value != 0.0 => Err(format!("`{self}` has no unit: write e.g. \"{self} ms\"")),
+            (None, Some(Unit::Bytes)) if value != 0.0 => Err(format!("`{self}` has no unit: write e.g. \"{self} MB\"")),
+            (None, _) | (Some(Unit::Share), None | Some(Unit::PerTransaction)) => Ok(value),
+            (own, unit) if own == unit => Ok(value),
+            _ => Err(format!("`{self}` is of another unit than what it bounds")),
         }
     }
 
@@ -357,5 +361,10 @@ mod tests {
         for (text, unit) in wrong {
             assert!(bound(text, unit).is_err_and(|e| e.contains("another unit")), "{text}");
         }
+        for (number, unit, expected) in [(20, Unit::Nanos, "\"20 ms\""), (3, Unit::Bytes, "\"3 MB\"")] {
+            let refused = Quantity::from(Scalar::Integer(number)).bound(Some(unit));
+            assert!(refused.is_err_and(|e| e.contains(expected)), "{number}");
+        }
+        assert_eq!(bound("0", Some(Unit::Nanos)), Ok(0.0));
     }
 }

@@ -64,7 +64,7 @@ pub struct DataSpec {
     pub transaction: Option<String>,
     /// Number of rows. The transaction runs once for each of the rows 0, 1, 2, …
     pub rows: Option<Quantity>,
-    /// Path of a database to copy in place of `schema`. The original is only read.
+    /// Path of a database to start from, which is only read: `schema`, the rows and `then` are applied to a copy.
     pub from: Option<String>,
     /// SQL to run once after the rows are inserted (`ANALYZE`).
     pub then: Option<ByDialect<String>>,

@@ -69,6 +69,15 @@ pub fn is_being_written(database: &Path) -> bool {
     locks.iter().any(|(lock, _)| matches!(lock, Lock::Pending | Lock::Exclusive))
 }
 
+/// Whether another process is in a transaction that writes in rollback mode. Without such a lock SQLite takes a journal
+/// for that of an interrupted transaction (<https://sqlite.org/lockingv3.html#hot_journals>). Locks of this process do
+/// not count, as in [`is_being_written`].
+#[must_use]
+pub fn is_in_transaction(database: &Path) -> bool {
+    let locks = open_regular(database).map_or_else(|_| Vec::new(), |file| owners(&file, ""));
+    locks.iter().any(|(lock, _)| matches!(lock, Lock::Reserved | Lock::Pending | Lock::Exclusive))
+}
+
 /// Opens a file for reading, without the wait for a writer if it is a pipe.
 ///
 /// # Errors
@@ -111,7 +120,10 @@ mod tests {
         let mut sqlite = crate::testkit::Sqlite::spawn();
         sqlite.exec("PRAGMA journal_mode=MEMORY");
         sqlite.exec("CREATE TABLE t(x)");
-        assert!(!is_being_written(sqlite.path()));
+        assert!(!is_being_written(sqlite.path()) && !is_in_transaction(sqlite.path()));
+        sqlite.exec("BEGIN IMMEDIATE");
+        assert!(!is_being_written(sqlite.path()) && is_in_transaction(sqlite.path()));
+        sqlite.exec("COMMIT");
         sqlite.exec("BEGIN EXCLUSIVE");
         assert!(is_being_written(sqlite.path()));
         sqlite.exec("COMMIT");

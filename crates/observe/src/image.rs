@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,18 @@ use crate::proc_file;
 
 /// Largest program or library that is searched, in bytes.
 const LARGEST_IMAGE: u64 = 512 << 20;
+/// Number of bytes of it that are read at a time. A watch that runs as a service has little memory.
+const WINDOW: usize = 4 << 20;
+/// Number of bytes that are searched again with the next ones, a multiple of 16: more than a list of modules has.
+const OVERLAP: usize = 1 << 20;
 /// Start of the section `.go.buildinfo` (`debug/buildinfo` of Go).
 const GO: &[u8] = b"\xff Go buildinf:";
 /// Path of Rust's standard library in its own panic messages.
 const RUST: &[u8] = b"/rustc/";
 /// Length of the part of a source id that tells releases apart: date, time, and eight digits of the hash.
 const SAME: usize = 28;
+/// Length of a source id at the most: date, time, and the digits of a SHA-3 hash.
+const LONGEST: usize = 20 + 64;
 
 /// A copy of SQLite in a program or library, by the text of its source id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,18 +101,31 @@ impl Images {
 impl Image {
     /// Reads a file; one that cannot be read contains nothing.
     fn of(path: &Path) -> Self {
-        let mut bytes = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(LARGEST_IMAGE).read_to_end(&mut bytes));
-        if read.is_err() {
-            return Self::default();
+        File::open(path).and_then(Self::read).unwrap_or_default()
+    }
+
+    fn read(file: impl Read) -> io::Result<Self> {
+        let mut file = file.take(LARGEST_IMAGE);
+        let (mut image, mut is_rust, mut is_go) = (Self::default(), false, false);
+        let mut window = Vec::with_capacity(OVERLAP + WINDOW);
+        loop {
+            let is_last = file.by_ref().take(WINDOW as u64).read_to_end(&mut window)? < WINDOW;
+            image.source_ids.extend(source_ids(&window, is_last));
+            if image.modules.is_empty() {
+                image.modules = modules(&window).unwrap_or_default();
+            }
+            is_rust |= memchr::memmem::find(&window, RUST).is_some();
+            is_go |= memchr::memmem::find(&window, GO).is_some();
+            if is_last {
+                break;
+            }
+            window.drain(..window.len().saturating_sub(OVERLAP));
         }
-        let language = [(RUST, "rust"), (GO, "go")];
-        let language = language.into_iter().find(|(mark, _)| memchr::memmem::find(&bytes, mark).is_some());
-        Self {
-            source_ids: source_ids(&bytes),
-            modules: modules(&bytes).unwrap_or_default(),
-            language: language.map(|(_, language)| language),
-        }
+        image.source_ids.sort();
+        // FTS5 has the id of its own source, which differs in the last digits where a distribution has changed the core.
+        image.source_ids.dedup_by(|one, other| one[..SAME] == other[..SAME]);
+        image.language = if is_rust { Some("rust") } else { is_go.then_some("go") };
+        Ok(image)
     }
 }
 
@@ -156,14 +175,12 @@ fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     None
 }
 
-/// SQLite source ids in the bytes of a file, each once.
-fn source_ids(bytes: &[u8]) -> Vec<String> {
-    let mut found: Vec<String> =
-        memchr::memmem::find_iter(bytes, b"20").filter_map(|at| source_id(&bytes[at..])).collect();
-    found.sort();
-    // FTS5 has the id of its own source, which differs in the last digits where a distribution has changed the core.
-    found.dedup_by(|one, other| one[..SAME] == other[..SAME]);
-    found
+/// SQLite source ids in a part of a file. One that could end behind it is left to the next part.
+fn source_ids(bytes: &[u8], is_last: bool) -> impl Iterator<Item = String> {
+    let end = if is_last { bytes.len() } else { bytes.len().saturating_sub(LONGEST) };
+    memchr::memmem::find_iter(bytes, b"20")
+        .take_while(move |at| *at < end)
+        .filter_map(move |at| source_id(&bytes[at..]))
 }
 
 /// The source id at the start of `bytes`: `2026-03-13 10:38:09` and a hash of 40 (SHA-1) or 64 hexadecimal digits.
@@ -259,9 +276,21 @@ mod tests {
     fn a_source_id_is_found_among_other_bytes() {
         let id = format!("2026-03-13 10:38:09 {}", "0123456789abcdef".repeat(4));
         let text = format!("\0\x01202026-03-13 10:38:0{id}\0 2026-03-13 10:38:09 no hash");
-        let found: Vec<String> = memchr::memmem::find_iter(text.as_bytes(), b"20")
-            .filter_map(|at| source_id(&text.as_bytes()[at..]))
-            .collect();
-        assert_eq!(found, [id]);
+        assert_eq!(source_ids(text.as_bytes(), true).collect::<Vec<_>>(), [id]);
+    }
+
+    #[test]
+    fn what_lies_across_two_parts_of_a_file_is_found_once_and_whole() {
+        let id = format!("2026-03-13 10:38:09 {}", "0123456789abcdef".repeat(4));
+        // The parts meet within the date, behind the 40th digit, which would end an older id, and before and behind it.
+        for before in [0, 7, 20 + 40, 20 + 63, id.len()] {
+            let mut bytes = vec![0; WINDOW - before];
+            bytes.extend_from_slice(id.as_bytes());
+            // The list of modules is longer than what is left of the second part.
+            bytes.resize(2 * WINDOW - 64, 0);
+            bytes.extend_from_slice(&build_information(MODULES));
+            let image = Image::read(bytes.as_slice()).unwrap();
+            assert_eq!((image.source_ids, image.modules.len(), image.language), (vec![id.clone()], 2, Some("go")));
+        }
     }
 }

@@ -16,7 +16,7 @@ const BUSY: i32 = 5;
 /// SQLITE_ERROR, for any other message without a code.
 const ERROR: i32 = 1;
 
-/// Counts since the last [`begin`].
+/// Counts since the first [`begin`] or the last [`heard`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heard {
     /// Errors after which duroxide retried, by extended result code.
@@ -37,12 +37,12 @@ pub fn listen() {
     });
 }
 
-/// Resets the counts to zero.
+/// Begins to count, at the first call: each database of a trial makes one.
 pub fn begin() {
-    *HEARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Heard::default());
+    HEARD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
-/// Takes the counts since the last [`begin`] or call. The process has one log for all its databases: the first to ask
+/// Takes the counts since the first [`begin`] or the last call. The process has one log for all its databases: the first to ask
 /// gets the counts of all, so that none is counted twice.
 pub fn heard() -> Heard {
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(std::mem::take).unwrap_or_default()

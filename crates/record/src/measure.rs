@@ -232,7 +232,7 @@ fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>)
     }
     let mut merged: Option<Cow<'a, Histogram>> = None;
     for operation in result.operations.iter().filter(|o| transaction.is_none_or(|name| o.transaction == name)) {
-        let Some(histogram) = of(operation, timing) else { continue };
+        let Some(histogram) = latencies(operation, timing) else { continue };
         match &mut merged {
             None => merged = Some(histogram),
             Some(into) => into.to_mut().merge(&histogram),
@@ -242,8 +242,9 @@ fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>)
 }
 
 /// Histogram of an operation, including the lower bounds of unfinished transactions, so that an endless wait is not
-/// dropped. `None` if it would be empty.
-fn of(operation: &Operation, timing: Timing) -> Option<Cow<'_, Histogram>> {
+/// dropped. `None` if it would be empty, and for a timing of no operation.
+#[must_use]
+pub fn latencies(operation: &Operation, timing: Timing) -> Option<Cow<'_, Histogram>> {
     let timer = |name: &str| operation.timers.get(name);
     let unfinished = |bound: fn(&Unfinished) -> Option<u64>| operation.unfinished.iter().filter_map(bound);
     match timing {

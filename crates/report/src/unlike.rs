@@ -71,6 +71,12 @@ fn differ(of: Unlike, what: &str, base: Option<&str>, head: Option<&str>) -> Opt
 pub(crate) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     let (a, b) = (&base.environment, &head.environment);
     let kind = |info: &RunInfo| info.environment.filesystem.as_ref().and_then(|f| f.kind.clone());
+    let options = |info: &RunInfo| info.environment.filesystem.as_ref().map(|f| f.options.join(","));
+    // Its name can be another one after each start of a machine.
+    let disk = |info: &RunInfo| {
+        let disk = info.environment.disk.as_ref()?;
+        Some(format!("{:?} {}", disk.kind, disk.model.as_deref().unwrap_or_default()).trim_end().to_lowercase())
+    };
     let usable = |info: &RunInfo| info.environment.cpu.usable.map(|n| n.to_string());
     let differ = |what: &str, a: Option<&str>, b: Option<&str>| differ(Unlike::Host, what, a, b);
     [
@@ -78,6 +84,8 @@ pub(crate) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
         differ("the number of processors", usable(base).as_deref(), usable(head).as_deref()),
         differ("the kernel", a.kernel.release.as_deref(), b.kernel.release.as_deref()),
         differ("the file system", kind(base).as_deref(), kind(head).as_deref()),
+        differ("the mount options", options(base).as_deref(), options(head).as_deref()),
+        differ("the disk", disk(base).as_deref(), disk(head).as_deref()),
     ]
     .into_iter()
     .flatten()
@@ -149,6 +157,11 @@ pub(crate) fn parts(a: &Variant, b: &Variant) -> Vec<&'static str> {
         ("the numbers of databases", a.databases == b.databases),
         ("the servers", a.server == b.server),
         ("the settings", a.settings == b.settings),
+        ("the searches", a.search == b.search),
+        ("the kills", a.kill == b.kill),
+        ("the numbers of processes", a.processes == b.processes),
+        ("the largest shares of failures", a.failed_at_most == b.failed_at_most),
+        ("the intervals of the host's timer", s.probe_ms == t.probe_ms),
     ]
     .into_iter()
     .filter(|(_, same)| !same)

@@ -168,7 +168,7 @@ export class Channel {
             const { code, message } = this.#cause;
             return new OnewriterError(/^SQLITE_|^ERR_OPEN$/.test(code) ? code : 'ERR_THREAD', message, { uncertain });
         }
-        if (this.#closing) return new OnewriterError('ERR_CLOSED', 'the database is closed');
+        if (this.#closing && !uncertain) return new OnewriterError('ERR_CLOSED', 'the database is closed');
         return new OnewriterError('ERR_THREAD', 'the thread of the connection has ended', { uncertain });
     }
 }

@@ -140,7 +140,12 @@ impl Checkpointing {
     /// Frames in the log if they reach `most` and cannot be truncated.
     pub fn full(&mut self, connection: &Connection, counters: &Live, most: u64) -> Option<u64> {
         let frames = || counters.wal_frames.load(Relaxed);
-        if !self.rules.is_external() && frames() >= most && self.not_before.is_none_or(|at| at <= Instant::now()) {
+        if frames() >= most && self.not_before.is_none_or(|at| at <= Instant::now()) {
+            if self.rules.is_external() {
+                // Only a commit tells that another program has carried the log over.
+                self.leave_alone();
+                return None;
+            }
             self.truncate(connection, counters, frames());
         }
         Some(frames()).filter(|frames| *frames >= most)

@@ -58,6 +58,10 @@ fn set(connection: &Connection, durability: Durability, purpose: Purpose) -> rus
     if let Some((name, _)) = synchronous(durability) {
         pragma(connection, &format!("PRAGMA synchronous = {name}"))?;
     }
+    if durability == Durability::Full && cfg!(target_vendor = "apple") {
+        pragma(connection, "PRAGMA fullfsync = ON")?;
+        pragma(connection, "PRAGMA checkpoint_fullfsync = ON")?;
+    }
     // This crate runs the checkpoints.
     pragma(connection, "PRAGMA wal_autocheckpoint = 0")?;
     if purpose == Purpose::Read {

@@ -70,7 +70,7 @@ impl Options {
 
 impl Database {
     /// Opens the database, or returns the one of this process that has the same file.
-    fn open(options: Options) -> Result<Self> {
+    fn open(mut options: Options) -> Result<Self> {
         let opening = (&raw const OPENED).addr();
         if nesting::is_held(opening) {
             return Err(Error::Nested);
@@ -84,9 +84,13 @@ impl Database {
         if let Some(last) = known {
             // SQLite would take the locks of the parent for its own.
             last.0.check_fork()?;
-            if !last.0.queue.is_closed() && last.0.check().is_ok() {
+            if !last.0.queue.is_closed() {
                 return Ok(Self { last, timeout: options.timeout });
             }
+        }
+        // Connections are opened later, too, when the working directory or a link may lead to another file.
+        if let Some(path) = same.filter(|_| !is_uri(&options.path)).or_else(|| absolute(&options.path)) {
+            options.path = path;
         }
         let (path, timeout) = (options.path.clone(), options.timeout);
         // A closure that sets up a connection may panic.
@@ -415,12 +419,22 @@ impl<T> Drop for Ends<T> {
 
 /// The canonical path of a database file that exists. SQLite knows the path of a URI.
 fn canonical(path: &Path) -> Option<PathBuf> {
-    if !path.to_str().is_some_and(|path| path.starts_with("file:")) {
+    if !is_uri(path) {
         return path.canonicalize().ok();
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(path, flags).ok()?;
     Path::new(connection.path()?).canonicalize().ok()
+}
+
+fn is_uri(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with("file:"))
+}
+
+/// The path of a file that does not exist yet; `None` for a URI and for a database in memory.
+fn absolute(path: &Path) -> Option<PathBuf> {
+    let is_name = !is_uri(path) && path != Path::new(":memory:") && !path.as_os_str().is_empty();
+    is_name.then(|| std::path::absolute(path).ok()).flatten()
 }
 
 fn open_anew(mut options: Options) -> Result<Arc<Shared>> {

@@ -65,7 +65,7 @@ pub enum Error {
         frames: u64,
     },
 
-    /// As many writes wait as [`Options::max_queue`](crate::Options::max_queue) allows. The closure did not run.
+    /// As many writes are queued as [`Options::max_queue`](crate::Options::max_queue) allows. The closure did not run.
     #[error("the queue of writes is full")]
     QueueFull,
 

@@ -63,8 +63,8 @@
 //!
 //! **Nesting.** A write inside a write, a read inside a read, and `close` inside either return [`Error::Nested`] in
 //! place of waiting for themselves, also through closures of other databases. A closure that blocks on another thread or
-//! task which waits for the same database is not detected. If closures of two databases write to each other's database,
-//! they can wait for each other: nest databases in one order only.
+//! task which waits for the same database is not detected. Reads that write and writes that read, of one database or of
+//! two, can wait for each other: nest in one order only.
 //!
 //! **Checkpoints** are run by this crate: passive ones in the background from 1,000 frames and when nothing has been
 //! written for a second, and with truncation of the log from 64 MB ([`Checkpoints`]). A long read transaction prevents

@@ -15,7 +15,7 @@ use crate::temporary::Temporary;
 #[non_exhaustive]
 pub enum Durability {
     /// Survives power loss: `synchronous = FULL`, one sync of the write-ahead log per commit, shared by all writes in
-    /// the commit. The default.
+    /// the commit; on macOS with `fullfsync`, without which a sync stays in the disk's cache. The default.
     #[default]
     Full,
     /// Survives the end of the process; power loss may lose the latest commits: `synchronous = NORMAL`.
@@ -162,8 +162,8 @@ impl Options {
     }
 
     /// Number of waiting writes from which further ones are refused with
-    /// [`Error::QueueFull`](crate::Error::QueueFull). Default: no limit: each waiting write is one thread or task of the
-    /// application, which bounds these.
+    /// [`Error::QueueFull`](crate::Error::QueueFull). One whose caller has given up (a timeout, a dropped future) counts
+    /// until its turn. Default: no limit.
     #[must_use]
     pub fn max_queue(mut self, writes: usize) -> Self {
         self.max_queue = writes.max(1);
@@ -202,7 +202,8 @@ impl Options {
     }
 
     /// Refuses writes with [`Error::LogFull`](crate::Error::LogFull) while the write-ahead log has this many frames or
-    /// more and a reader prevents its truncation. Default: no limit.
+    /// more and a reader prevents its truncation. With [`Checkpoints::external`] one write in a while is let through, to
+    /// see whether the other program has carried the log over. Default: no limit.
     #[must_use]
     pub fn max_log(mut self, frames: u64) -> Self {
         self.max_log = Some(frames);

@@ -144,7 +144,10 @@ impl Readers {
         };
         match wait::block(deadline, |waker| place.poll(waker)) {
             Some(reader) => reader.map(|reader| self.lease(reader)).ok_or(Error::Closed),
-            None => place.end().map(|reader| self.lease(reader)).ok_or(Error::Timeout),
+            None => {
+                self.forget(&place);
+                place.end().map(|reader| self.lease(reader)).ok_or(Error::Timeout)
+            }
         }
     }
 
@@ -152,7 +155,9 @@ impl Readers {
     pub async fn lend_async(self: &Arc<Self>) -> Result<Lease, Error> {
         match self.ask()? {
             Ok(reader) => Ok(self.lease(reader)),
-            Err(place) => Place { readers: self, place }.await.map(|reader| self.lease(reader)).ok_or(Error::Closed),
+            Err(place) => {
+                Place { readers: self, place, waits: true }.await.map(|reader| self.lease(reader)).ok_or(Error::Closed)
+            }
         }
     }
 
@@ -204,6 +209,11 @@ impl Readers {
         }
     }
 
+    /// Takes a caller that gives up out of the queue, which may not move for long.
+    fn forget(&self, place: &Arc<Slot<Reader>>) {
+        lock(&self.state).waiting.retain(|waiting| !Arc::ptr_eq(waiting, place));
+    }
+
     /// Gives the connection to the caller that has waited longest.
     fn give_back(&self, mut reader: Reader) {
         loop {
@@ -244,18 +254,24 @@ impl Readers {
 struct Place<'a> {
     readers: &'a Readers,
     place: Arc<Slot<Reader>>,
+    waits: bool,
 }
 
 impl Future for Place<'_> {
     type Output = Option<Reader>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.place.poll(context.waker())
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = self.place.poll(context.waker());
+        self.waits = polled.is_pending();
+        polled
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
+        if self.waits {
+            self.readers.forget(&self.place);
+        }
         if let Some(reader) = self.place.end() {
             self.readers.give_back(reader);
         }

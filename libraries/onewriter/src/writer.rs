@@ -294,7 +294,12 @@ impl Writer {
         } else if !self.options.checkpoints.is_external() {
             // A reader can prevent it. Waiting for that one would keep out the writers of other processes, such as the
             // one that takes the place of this one.
-            let _done = truncate_now(&self.connection)?;
+            if let Err(error) = truncate_now(&self.connection) {
+                if let Some(cause) = error.sqlite_error() {
+                    self.stop.note(&Arc::new(rusqlite::Error::SqliteFailure(*cause, None)));
+                }
+                return Err(error.into());
+            }
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ import { ofDoubles, typed } from './placeholders.mjs';
 import { job, next, take, yielded } from './work.mjs';
 
 /** Statements that count changes. After other statements SQLite still returns the count of an earlier one. */
-const CHANGES = /^\s*(insert|update|delete|replace|with)\b/i;
+const CHANGES = /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:insert|update|delete|replace|with)\b/i;
 
 const BEGIN = { deferred: 'BEGIN DEFERRED', immediate: 'BEGIN IMMEDIATE', exclusive: 'BEGIN EXCLUSIVE' };
 
@@ -122,7 +122,7 @@ export class Blocking {
         }
         // These drivers lose the error of an autocommit that fails when the statement is left after its first row, but
         // not if it is stepped to the end. Such a statement has made all its changes before its first row anyway.
-        const stepOut = transaction.writes && transaction.begin === 'none';
+        const stepOut = transaction.begin === 'none' && /\breturning\b/i.test(spec.sql);
         const fetch = columns.length === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch;
         const task = { job: job(spec.work, columns), yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
         const execute = once

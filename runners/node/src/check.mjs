@@ -18,6 +18,10 @@ export function check(trial, driver) {
     if (trial.databases.some((database) => database.kind === 'server')) {
         fail(`driver \`${trial.driver}\` opens databases of SQLite, and this one is a server's`);
     }
+    for (const { name, begin } of driver.interface === undefined ? [] : trial.transactions) {
+        if (begin === 'none') continue;
+        fail(`transaction \`${name}\`: a library's operations are transactions of their own; write begin = "none"`);
+    }
     if (driver.interface !== undefined && trial.databases.some((database) => database.kind !== 'file')) {
         fail(`the ${driver.interface.name} of ${trial.driver} needs a database in a file`);
     }

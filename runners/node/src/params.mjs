@@ -126,7 +126,9 @@ export class Params {
                 return (row) => {
                     const value = source.start + source.step * row;
                     if (Number.isSafeInteger(value)) return value;
-                    return integer(BigInt.asIntN(64, BigInt(source.start) + BigInt(source.step) * BigInt(row)));
+                    const wrapped = BigInt.asIntN(64, BigInt(source.start) + BigInt(source.step) * BigInt(row));
+                    const near = Number(wrapped);
+                    return Number.isSafeInteger(near) ? integer(near) : scalar(wrapped, integer);
                 };
             case 'hex': {
                 const bytes = Buffer.alloc(Math.ceil(source.bytes / 8) * 8);

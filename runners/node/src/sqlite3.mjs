@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { nameOf } from './codes.mjs';
 import { Fault } from './driver.mjs';
 import { of32Bits, typed } from './placeholders.mjs';
-import { job, next, take, yielded } from './work.mjs';
+import { job, keep, next, take } from './work.mjs';
 
 const require = createRequire(import.meta.url);
 const library = require('sqlite3');
@@ -16,7 +16,7 @@ const EXTENDED_CODES = 0x02000000;
 const FLAGS = library.OPEN_READWRITE | library.OPEN_CREATE | library.OPEN_FULLMUTEX | library.OPEN_URI | EXTENDED_CODES;
 
 /** Statements that count changes. After other statements SQLite still returns the count of an earlier one. */
-const CHANGES = /^\s*(insert|update|delete|replace|with)\b/i;
+const CHANGES = /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:insert|update|delete|replace|with)\b/i;
 
 /** Converts the callback of a call to a promise. */
 function answer(on, method, ...args) {
@@ -77,7 +77,7 @@ const EXECUTE = {
         if (effect.timed) effect.query = effect.clock.now();
         if (session.stringify && task.reads) {
             session.text = JSON.stringify(all);
-            if (task.yields > 0 && all.length > 0) effect.first = yielded(all[0], task.yields);
+            if (all.length > 0) keep(task, all[0], effect);
             return all.length;
         }
         all.forEach((row, before) => next(task, row, before, effect));
@@ -118,10 +118,10 @@ const EXECUTE = {
             if (effect.timed) effect.query = effect.clock.now();
         }),
 
-    none: (statement, { yields }) => async (args, effect) => {
+    none: (statement, task) => async (args, effect) => {
         const all = await ask(statement, 'all', args);
         if (effect.timed) effect.query = effect.clock.now();
-        if (all.length > 0 && yields > 0) effect.first = yielded(all[0], yields);
+        if (all.length > 0) keep(task, all[0], effect);
         return all.length;
     },
 };
@@ -189,10 +189,11 @@ class Sqlite3 {
         }
         // The error of an autocommit that fails when the statement is left after its first row is lost, but not if it
         // is stepped to the end.
-        const stepOut = transaction.writes && transaction.begin === 'none';
+        const stepOut = transaction.begin === 'none' && /\breturning\b/i.test(spec.sql);
         const fetch = columns === 0 ? 'run' : spec.fetch === 'first' && stepOut ? 'first-of-all' : spec.fetch;
         const reads = spec.work.kind === 'read';
-        const task = { job: job(spec.work, null), reads, yields: spec.yields.length, counts: CHANGES.test(spec.sql) };
+        const counts = CHANGES.test(spec.sql);
+        const task = { job: job(spec.work, null), reads, yields: spec.yields.length, columns, counts };
         if (once) return EXECUTE[fetch](await this.#keep(sql), task, this);
         return async (args, effect) => {
             const statement = await this.compile(sql);

@@ -74,9 +74,17 @@ export class Memory {
 
     /** Stores the columns of a statement's first row as yielded values. */
     remember(places) {
-        places.forEach((place, at) => (this.yielded[place] = scalar(this.first[at], this.integer)));
+        places.forEach((place, at) => (this.yielded[place] = kept(this.first[at], this.integer)));
         this.first = null;
     }
+}
+
+/** Converts a yielded column. Drivers that return integers as numbers round those beyond 2^53. */
+function kept(value, integer) {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= 2 ** 63) {
+        throw new Fault(`${value} is yielded: beyond 2^53 it may be another integer than the column's`);
+    }
+    return scalar(value, integer);
 }
 
 /** Whether one execution of one statement under autocommit is the whole transaction. */

@@ -70,6 +70,7 @@ export function agree(digits, digest) {
  * @typedef {object} Task
  * @property {((row: object, effect: import('./driver.mjs').Effect) => void) | null} job
  * @property {number} yields Number of columns of the first row that are yielded.
+ * @property {number} [columns] Number of columns, where their names are known from a row only.
  * @property {boolean} counts Whether the statement counts changes.
  */
 
@@ -86,7 +87,25 @@ export function next(task, row, before, effect) {
 /** Does the work on a first row. */
 export function take(task, row, effect) {
     if (task.job !== null) task.job(row, effect);
-    if (task.yields > 0) effect.first = yielded(row, task.yields);
+    keep(task, row, effect);
+}
+
+/** Keeps the yielded columns of a first row. */
+export function keep(task, row, effect) {
+    if (task.yields === 0) return;
+    if (task.columns !== undefined) {
+        checkNames(row, task.columns);
+        // All its rows have the same names.
+        task.columns = undefined;
+    }
+    effect.first = yielded(row, task.yields);
+}
+
+/** Rejects a row whose object has its columns in another order, or not all of them. */
+function checkNames(row, columns) {
+    const names = Object.keys(row);
+    if (names.length === columns && !names.some((name) => /^\d+$/.test(name))) return;
+    throw new Fault('its rows are objects, so columns need distinct names that are no numbers');
 }
 
 /** Returns the yielded columns of a row, which must not be BLOBs. */

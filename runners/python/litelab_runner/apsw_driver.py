@@ -1,5 +1,7 @@
 """The driver `apsw`: Another Python SQLite Wrapper, with the SQLite in its wheel."""
 
+from collections.abc import Iterator
+
 import apsw
 
 from . import codes
@@ -52,14 +54,23 @@ class Apsw(SqlSession):
 
         return counted if DML.match(sql) else compared
 
-    def changing_many(self, sql: str) -> Execute:
-        run, total = self.cursor.executemany, self.connection.total_changes
+    def changing_many(self, sql: str) -> Execute | None:
+        if not DML.match(sql):
+            return None
+        run, changes = self.cursor.executemany, self.connection.changes
 
         def many(bound: list[tuple], _memory: Memory) -> int:
-            before = total()
-            run(sql, bound)
-            # `changes` covers the last execution only. The total includes changes by triggers.
-            return total() - before
+            rows = 0
+
+            def each() -> Iterator[tuple]:
+                # `changes` is of the last execution; the total would include those by triggers.
+                nonlocal rows
+                for at, values in enumerate(bound):
+                    rows += changes() if at else 0
+                    yield values
+
+            run(sql, each())
+            return rows + changes() if bound else 0
 
         return many
 

@@ -1,7 +1,8 @@
 """Drawing the values of operations, column by column. `docs/reference/protocol.md` defines the function of each source.
 
-If every statement of a transaction takes one row, the values of several operations are drawn in one batch ahead of
-time, which halves the cost; they depend on the row only.
+If every statement of a transaction takes one row, and one worker works without arrivals, the values of several
+operations are drawn in one batch ahead of time, which halves the cost; they depend on the row only. With others it
+would hold the interpreter's lock, or the loop, while one of them is in its transaction, and an arrival would wait.
 """
 
 from bisect import bisect_right
@@ -38,7 +39,8 @@ Values = Bound | tuple[Bound, ...]
 class Params:
     """Draws the values of one transaction for one worker."""
 
-    def __init__(self, seed: int, transaction: dict, worker: int):
+    def __init__(self, seed: int, transaction: dict, worker: int, batches: bool = True):
+        """Without `batches` each operation is drawn by itself."""
         self.sources = [param["source"] for param in transaction["params"]]
         self.worker = worker
         names = [f"{transaction['name']}.{param['name']}" for param in transaction["params"]]
@@ -50,7 +52,7 @@ class Params:
         if any(index >= len(self.sources) for bind, _, _ in self.statements for index in bind):
             raise Fault(f"transaction `{transaction['name']}` binds a parameter that it does not have")
         # No batches if a source reads the clock, or if an operation has several rows anyway.
-        alone = any(source["kind"] == "now" for source in self.sources)
+        alone = not batches or any(source["kind"] == "now" for source in self.sources)
         alone = alone or any(tuples * repeat != 1 for _, tuples, repeat in self.statements)
         chars = sum(source.get("chars", 0) + 2 * source.get("bytes", 0) for source in self.sources)
         self.ahead = 1 if alone else max(1, min(AHEAD, AHEAD_CHARS // max(1, chars)))

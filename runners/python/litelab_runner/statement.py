@@ -20,7 +20,7 @@ One = Callable[[tuple, Memory], int]
 Execute = Callable[[Bound, Memory], int]
 
 # Matches statements that report how many rows they changed, including zero.
-DML = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(insert|update|delete|replace)\b", re.IGNORECASE | re.DOTALL)
+DML = re.compile(r"(\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(insert|update|delete|replace)\b", re.IGNORECASE | re.DOTALL)
 
 # Capacity of the statement cache beyond the trial's statements, for BEGIN and COMMIT.
 BRACKETS = 8

@@ -56,6 +56,12 @@ def check(trial: dict) -> None:
     ):
         if asked not in known:
             raise Fault(f"{kind} {asked} is not supported by {trial['driver']}, which has {', '.join(known)}")
+    for transaction in trial["transactions"]:
+        if driver.interface and transaction["begin"] != "none":
+            raise Fault(
+                f"transaction `{transaction['name']}`: a library's operations are transactions of their own; "
+                'write begin = "none"'
+            )
     for database in trial["databases"]:
         if (database["kind"] == "server") != (driver.dialect != "sqlite"):
             works = (

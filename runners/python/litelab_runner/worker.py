@@ -54,7 +54,9 @@ class Task:
         self.handle = handles[spec["writes"]]
         self.waits = self.handle.waits
         self.record = Record(self.waits, open_load, first_fetch(spec) is not None)
-        self.draws = Params(trial["seed"], spec, worker).operations(step["offset"] + place, step["stride"])
+        workers = sum(role["workers"] for role in trial["roles"]) * len(trial["databases"])
+        params = Params(trial["seed"], spec, worker, batches=workers == 1 and not open_load)
+        self.draws = params.operations(step["offset"] + place, step["stride"])
         self.yields = any(s["yields"] for s in spec["statements"])
         self.verifies = any(s["work"]["kind"] == "verify" for s in spec["statements"])
 

@@ -137,6 +137,14 @@ impl AsyncSession for Lent {
             }
             return Ok(count);
         }
+        // A statement that writes commits when it ends; leaving it early would lose an error of that commit.
+        if call.spec.fetch == Fetch::First && !*changes {
+            let Some(row) = query.fetch_optional(connection).await.map_err(fault)?.map(Fetched) else { return Ok(0) };
+            job.run(*columns, &row, effect)?;
+            effect.note_first_row(call);
+            effect.remember(call, &row)?;
+            return Ok(1);
+        }
         let mut rows = query.fetch(connection);
         if call.spec.fetch == Fetch::All {
             effect.note_query(call);
@@ -152,10 +160,6 @@ impl AsyncSession for Lent {
                 effect.remember(call, &row)?;
             }
             count += u64::from(wanted);
-            // A statement that writes commits when it ends; leaving it early would lose an error of that commit.
-            if call.spec.fetch == Fetch::First && !changes {
-                break;
-            }
         }
         Ok(count)
     }

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use litelab_database::{Source, SourceError};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::BulkError;
 use crate::progress::{Pace, Phase, Progress, rate};
@@ -221,6 +221,11 @@ fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Conn
             .query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0))
             .map_err(|error| table::unreadable(&options.path, error))
     };
+    let is_busy = |error: &BulkError| match error {
+        BulkError::Source(SourceError::Locked { .. }) => true,
+        BulkError::Sqlite { error, .. } => error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy),
+        _ => false,
+    };
     for attempt in 0..SNAPSHOT_ATTEMPTS {
         thread::sleep(SNAPSHOT_PAUSE * attempt);
         let before = version()?;
@@ -229,22 +234,25 @@ fn snapshot(source: &Source, options: &VerifyOptions) -> Result<(Table, Vec<Conn
         let threads = table.useful_threads(options.threads.get());
         let mut connections = vec![first];
         for _ in 1..threads {
-            let conn = match source.open() {
+            let opened = source.open().map_err(BulkError::from);
+            match opened.and_then(|conn| table.begin(&conn).map(|()| conn)) {
+                Ok(conn) => connections.push(conn),
                 // In rollback mode a writer waits for the first connection, and keeps others out.
-                Err(SourceError::Locked { .. }) => {
+                Err(error) if is_busy(&error) => {
                     connections.truncate(1);
                     return Ok((table, connections));
                 }
-                opened => opened?,
-            };
-            table.begin(&conn)?;
-            connections.push(conn);
+                Err(error) => return Err(error),
+            }
         }
-        if threads == 1 || version()? == before {
+        if threads == 1 || version().is_ok_and(|now| now == before) {
             return Ok((table, connections));
         }
     }
-    Err(SourceError::Changing(options.path.clone()).into())
+    // It is written too often for several connections to begin between two commits.
+    let first = source.open()?;
+    let table = Table::look(&first, &options.path)?;
+    Ok((table, vec![first]))
 }
 
 fn merge(shares: Vec<Share>, elapsed: Duration) -> VerifyReport {
@@ -309,9 +317,10 @@ mod tests {
         let mut taken = 0;
         for result in seen {
             match result {
+                // One connection, if no two began between two commits.
                 Ok(numbers) => {
-                    assert_eq!(numbers.len(), 2);
-                    assert_eq!(numbers[0], numbers[1], "after {taken} common snapshots");
+                    let [one, other] = &numbers[..] else { continue };
+                    assert_eq!(one, other, "after {taken} common snapshots");
                     taken += 1;
                 }
                 Err(error) => assert!(matches!(error, BulkError::Source(SourceError::Changing(_))), "{error}"),

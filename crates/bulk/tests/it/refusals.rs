@@ -82,6 +82,43 @@ fn a_database_in_use_is_not_replaced() {
 }
 
 #[test]
+fn a_database_that_an_idle_program_has_open_is_not_replaced() {
+    let (_folder, path) = scratch();
+    let settings = settings(&[("journal_mode", word("DELETE"))]);
+    make(&GenerateOptions { settings, ..options(&path, 500) }).expect("made");
+    let open = fs::File::open(&path).expect("opens");
+    let mut program = Command::new("sleep").arg("60").stdin(open).spawn().expect("runs");
+    let error = make(&replacing(&path, 10)).expect_err("refused");
+    program.kill().and_then(|()| program.wait()).expect("ended");
+    assert!(error.to_string().contains(&format!("process {} has it open", program.id())), "{error}");
+    make(&replacing(&path, 10)).expect("free now");
+}
+
+#[test]
+fn what_a_link_leads_to_is_replaced() {
+    let (folder, path) = scratch();
+    make(&options(&path, 500)).expect("made");
+    let link = folder.path().join("link.db");
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    make(&replacing(&link, 10)).expect("replaced");
+    assert_eq!((count(&path), link.is_symlink()), (10, true));
+}
+
+#[test]
+fn a_copy_that_is_cancelled_leaves_nothing() {
+    let (folder, from) = scratch();
+    make(&options(&from, 200_000)).expect("made");
+    let path = folder.path().join("out.db");
+    let mut options = options(&path, 10);
+    options.data.from = Some(from.display().to_string());
+    let cancel = flag();
+    cancel.store(true, Ordering::Relaxed);
+    let error = generate(&options, &mut |_| {}, cancel).expect_err("cancelled");
+    assert!(matches!(error, BulkError::Cancelled { rows: 0 }), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).expect("is there").count(), 1);
+}
+
+#[test]
 fn the_log_of_another_database_is_left_alone() {
     let (folder, path) = scratch();
     let log = folder.path().join("bench.db-wal");

@@ -31,7 +31,8 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     if subject.dialect() == Dialect::Mysql {
         claim.push(statement("UPDATE task SET state = 1 WHERE id = ?1", &[0]));
     }
-    let finish = vec![statement("UPDATE task SET state = 2 WHERE id = ?1", &[0])];
+    // The rows that a statement behind a comment changes count, too.
+    let finish = vec![statement("/* why */ -- so\nUPDATE task SET state = 2 WHERE id = ?1", &[0])];
     let trial = Draft::new(subject)
         .on(&*database)
         .transaction(transaction("claim", Begin::Immediate, vec![yielded("id")], claim))
@@ -43,6 +44,8 @@ pub fn empty(subject: &Subject<'_>) -> Found {
     // Five rounds of both, then four claims that find no task and start again.
     ensure!(of("claim") == (5, 4), "5 claims and 4 in vain are due, and it counts {:?}", of("claim"));
     ensure!(of("finish") == (5, 0), "5 tasks are finished, and it counts {:?} done and in vain", of("finish"));
+    let rows: u64 = heard.result.operations.iter().filter(|o| o.transaction == "finish").map(|o| o.rows).sum();
+    ensure!(rows == 5, "5 tasks are changed by `finish`, and it counts {rows} rows");
     let done = database.integer("SELECT count(*) FROM task WHERE state = 2")?;
     ensure!(done == 5, "{done} of the 5 tasks are finished in the database");
     let log = database.integers("SELECT count(*) FROM log GROUP BY x ORDER BY x")?;

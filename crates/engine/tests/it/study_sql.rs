@@ -7,6 +7,7 @@ use std::path::Path;
 
 use litelab_engine::compile::compile;
 use litelab_model::{Options, Plan, library, resolve};
+use litelab_protocol::Begin;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -156,6 +157,30 @@ fn what_a_database_needs_and_the_core_lacks_is_named() {
         for part in ["app.db", object, words, "measure a copy without it"] {
             assert!(error.contains(part) && error.lines().count() == 1, "{part}: {error}");
         }
+    }
+}
+
+#[test]
+fn a_transaction_that_only_reads_keeps_its_own_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = |transaction: &str, scenario: &str| {
+        let mut plan = plan(folder.path(), &format!("schema.sql = \"CREATE TABLE t(a)\"\n{transaction}"), scenario);
+        compile(&mut plan).unwrap();
+        plan.variants[0].trial.transactions[0].begin
+    };
+    let (one, two) = ("sql = \"SELECT a FROM t\"", "sql = [\"SELECT a FROM t\", \"SELECT 1\"]");
+    let write = "sql = [\"INSERT INTO t VALUES (1)\", \"SELECT 1\"]";
+    for (stated, sql, scenario, expected) in [
+        ("", one, "", Begin::None),
+        ("", one, "immediate", Begin::None),
+        ("begin = \"deferred\"", one, "", Begin::Deferred),
+        ("begin = \"deferred\"", one, "immediate", Begin::Deferred),
+        ("begin = \"deferred\"", two, "immediate", Begin::Deferred),
+        ("begin = \"deferred\"", write, "exclusive", Begin::Exclusive),
+    ] {
+        let transaction = format!("[transaction.t]\n{stated}\n{sql}\n");
+        let scenario = if scenario.is_empty() { String::new() } else { format!("begin = \"{scenario}\"") };
+        assert_eq!(begin(&transaction, &scenario), expected, "{transaction}{scenario}");
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{building, files, installation, interrupt, output, style};
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  litelab calibrate\n  litelab calibrate --dir /mnt/fast --quick\n  litelab calibrate --show\n\n\
-    Identical variants are run against each other for a minute and a half: how often they are told apart, and how small a \
+    Identical variants are run against each other for 75 seconds: how often they are told apart, and how small a \
     difference so many rounds can show. The result is kept for this host and disk in litelab-runs/calibration/; runs that \
     follow store it, and say so where a study asks for more than the host can show in its rounds."
 )]

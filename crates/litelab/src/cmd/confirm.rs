@@ -31,7 +31,8 @@ pub fn run(
     let again = confirm::again(comparison, base.info, head.info, &here(&runners, [base.info, head.info]));
     if let Some(server) = base.info.servers.iter().chain(&head.info.servers).find(|(_, s)| s.own).map(|(name, _)| name)
     {
-        let line = format!("it ran on a server `{server}` of your own: run it again with --url");
+        let line =
+            format!("it ran on a server `{server}` of your own, which is not run on again: look with --no-confirm");
         return Ok(confirm::failed(comparison, &line));
     }
     let Some(plan) = &again.plan else { return Ok(confirm::without_run(comparison, &again)) };

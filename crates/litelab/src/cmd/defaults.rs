@@ -46,7 +46,10 @@ pub fn run(args: &Args) -> Result<Exit> {
     let mut wanted = Vec::new();
     for name in &args.drivers {
         let driver = runners.driver(name)?;
-        wanted.push((driver.runner.manifest.name.clone(), driver.name));
+        let name = (driver.runner.manifest.name.clone(), driver.name);
+        if !wanted.contains(&name) {
+            wanted.push(name);
+        }
     }
     let mut rows = Vec::new();
     let mut rest = Vec::new();
@@ -83,11 +86,15 @@ pub fn run(args: &Args) -> Result<Exit> {
             }
         }
     }
-    print(&rows, args.markdown);
-    if !args.markdown {
-        rest.iter().for_each(|text| output::entry("", 0, text));
+    if rows.len() + rest.len() < wanted.len() {
+        rest.push("a driver that was named opens no database of SQLite itself".into());
     }
-    Ok(Exit::Ok)
+    print(&rows, args.markdown);
+    for text in &rest {
+        // The page is for a file.
+        if args.markdown { output::log(text) } else { output::entry("", 0, text) }
+    }
+    Ok(if rows.len() < wanted.len() { Exit::Failed } else { Exit::Ok })
 }
 
 fn row(runner: &Runner, driver: &DriverDescription, name: &str) -> Result<[String; 9]> {

@@ -31,7 +31,8 @@ Examples:
   litelab doctor --driver mattn --dsn 'file:app.db?_journal=WAL' --format sarif --fail-on warning
   litelab doctor                          the checks that litelab.toml lists: doctor.checks = [['app.db', '--check']]
 
-Exit codes: 0 no finding at or above --fail-on; 2 bad input; 3 findings at or above --fail-on.")]
+Exit codes: 0 no finding at or above --fail-on; 1 the driver's runner cannot be built or asked; 2 bad input; \
+3 findings at or above --fail-on; 130 interrupted.")]
 pub struct Args {
     /// Path of the database; may be left out with --driver, or where litelab.toml lists checks
     db: Option<PathBuf>,

@@ -8,6 +8,7 @@ use litelab_model::pragma::{self, Kind, Scope};
 use litelab_observe::DatabaseHeader;
 use litelab_protocol::Value;
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use rusqlite::types::Value as Stored;
 
 use crate::exit::{BadInput, Exit};
@@ -66,10 +67,13 @@ pub fn run(args: &Args) -> Result<Exit> {
     let wal = matches!(DatabaseHeader::read(&args.db), Ok(Some(header)) if header.wal);
     let (drivers, own) = litelab_database::read(&args.db, |connection| -> Result<_> {
         let read = || names.iter().map(|name| values(connection, &args.db, wal, name)).collect::<Result<Vec<_>>>();
+        // One lock for all: others may write between two.
+        let begun = connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema");
+        begun.map_err(|e| BadInput(format!("{}: {e}", args.db.display())))?;
         let drivers = read()?;
         // rusqlite sets a busy timeout of 5 s, and its build of SQLite enables foreign keys; plain SQLite does neither.
         connection.busy_timeout(Duration::ZERO)?;
-        connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
         Ok((drivers, read()?))
     })?;
     let mut overridden = Vec::new();

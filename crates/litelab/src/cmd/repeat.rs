@@ -35,7 +35,7 @@ pub struct Args {
     #[command(flatten)]
     place: RunFiles,
     /// Resume an interrupted repetition of this run: the file named, or the newest run
-    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["rounds", "seed"])]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["rounds", "seed", "output"])]
     resume: Option<Option<PathBuf>>,
     #[command(flatten)]
     unlike: Allowance,

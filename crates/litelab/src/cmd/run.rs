@@ -33,7 +33,7 @@ pub struct Args {
     /// Set a variable of the study
     #[arg(long = "set", value_name = "NAME=VALUE")]
     vars: Vec<String>,
-    /// Seed of the order of trials and of all generated values
+    /// Seed of the order of trials and of all generated values; default: 1
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::seed)]
     seed: Option<u64>,
     /// Run the study on this driver instead of its own, or on several: `go:mattn`. A runner that is not built yet is

@@ -118,14 +118,15 @@ pub(super) fn runs(plan: &Plan, metric: &Metric, variant: usize) -> Result<(), S
 
 /// The bounds of a claim: the band of its published figure, each end replaced by a stated bound.
 fn bounds(claim: &Claim, metric: &Metric, is_ratio: bool) -> Result<(Option<f64>, Option<f64>), String> {
-    let unit = (!is_ratio).then(|| metric.unit());
-    let published = claim.published.as_ref().map(|figures| range(&figures.0, unit)).transpose()?;
+    let of = (!is_ratio).then_some(metric);
+    let published = claim.published.as_ref().map(|figures| range(&figures.0, of)).transpose()?;
     let band = published.map(|range| band::of(metric, is_ratio, range));
-    let at_least = bound(&claim.at_least, unit)?.or(band.map(|(low, _)| low));
-    let at_most = bound(&claim.at_most, unit)?.or(band.map(|(_, high)| high));
+    let stated = |given: &Option<Quantity>| given.as_ref().map(|quantity| bound(quantity, of)).transpose();
+    let at_least = stated(&claim.at_least)?.or(band.map(|(low, _)| low));
+    let at_most = stated(&claim.at_most)?.or(band.map(|(_, high)| high));
     // No value but that of a gauge is below 0, and no share is above 1.
     let is_limited = metric.measure != Measure::Gauge;
-    let is_share = is_limited && !is_ratio && metric.unit() == Unit::Share;
+    let is_share = of.is_some_and(is_share);
     let binds_below = at_least.is_some_and(|low| low > 0.0 || !is_limited);
     let binds_above = at_most.is_some_and(|high| high < 1.0 || !is_share);
     match (at_least, at_most) {
@@ -138,11 +139,11 @@ fn bounds(claim: &Claim, metric: &Metric, is_ratio: bool) -> Result<(Option<f64>
 }
 
 /// The two ends of a published figure or range.
-fn range(figures: &[Quantity], unit: Option<Unit>) -> Result<(f64, f64), String> {
+fn range(figures: &[Quantity], of: Option<&Metric>) -> Result<(f64, f64), String> {
     let figures: Vec<f64> = figures
         .iter()
         .map(|figure| {
-            figure.bound(unit).map_err(|e| format!("published: {e}; the words of a source belong into `quote`"))
+            bound(figure, of).map_err(|e| format!("published: {e}; the words of a source belong into `quote`"))
         })
         .collect::<Result<_, _>>()?;
     match figures.as_slice() {
@@ -152,8 +153,20 @@ fn range(figures: &[Quantity], unit: Option<Unit>) -> Result<(f64, f64), String>
     }
 }
 
-pub(super) fn bound(quantity: &Option<Quantity>, unit: Option<Unit>) -> Result<Option<f64>, String> {
-    quantity.as_ref().map(|quantity| quantity.bound(unit)).transpose()
+/// A bound of a metric, or of a ratio if there is none.
+pub(super) fn bound(quantity: &Quantity, of: Option<&Metric>) -> Result<f64, String> {
+    let value = quantity.bound(of.map(Metric::unit))?;
+    match of.filter(|metric| is_share(metric)) {
+        Some(metric) if value > 1.0 => {
+            Err(format!("`{quantity}` is more than all: `{metric}` is a share, as \"5 %\" or 0.05"))
+        }
+        _ => Ok(value),
+    }
+}
+
+/// Whether no value of a metric is above 1.
+fn is_share(metric: &Metric) -> bool {
+    metric.measure != Measure::Gauge && metric.unit() == Unit::Share
 }
 
 /// The plan's index of a variant of a scenario; `None` if the command line omits the scenario or replaces its drivers,

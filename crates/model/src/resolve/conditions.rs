@@ -18,8 +18,8 @@ pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
     if limit.at_least.is_none() && limit.at_most.is_none() {
         return Err(format!("`{metric}` needs `at_least` or `at_most`: without a bound nothing could break it"));
     }
-    let unit = Some(metric.unit());
-    let (at_least, at_most) = (bound(&limit.at_least, unit)?, bound(&limit.at_most, unit)?);
+    let stated = |given: &Option<Quantity>| given.as_ref().map(|quantity| bound(quantity, Some(&metric))).transpose();
+    let (at_least, at_most) = (stated(&limit.at_least)?, stated(&limit.at_most)?);
     if let (Some(low), Some(high)) = (at_least, at_most)
         && low > high
     {

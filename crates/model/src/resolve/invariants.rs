@@ -16,6 +16,7 @@ pub(super) fn invariants(
     workload: &Workload,
     own: &[Invariant],
     (used, driver, dialect): (&[String], &str, Dialect),
+    warmup_ms: u64,
     vars: &Vars,
 ) -> Result<Vec<InvariantPlan>, String> {
     let (from, list) = match own {
@@ -24,7 +25,7 @@ pub(super) fn invariants(
     };
     let mut plans = Vec::new();
     for (i, invariant) in list.iter().enumerate() {
-        let one = Checked { workload, used, driver, dialect, vars };
+        let one = Checked { workload, used, driver, dialect, warmup_ms, vars };
         let plan = one.invariant(invariant).map_err(|e| format!("{from}invariant {}: {e}", i + 1))?;
         plans.extend(plan);
     }
@@ -37,6 +38,7 @@ struct Checked<'a> {
     used: &'a [String],
     driver: &'a str,
     dialect: Dialect,
+    warmup_ms: u64,
     vars: &'a Vars,
 }
 
@@ -65,6 +67,12 @@ impl Checked<'_> {
                     return Err(unknown("count", count, COUNTS));
                 }
                 lookup("transaction", transaction, &self.workload.transactions)?;
+                if count == "rows" && self.warmup_ms > 0 {
+                    return Err(format!(
+                        "`{name}` has no rows of the warm-up, and the database does: write `warmup = \"0ms\"`, or use \
+                         `committed.{transaction}`"
+                    ));
+                }
                 // A count of a transaction that this variant does not run is 0, not an error.
                 relevant &= invariant.when.is_empty() || self.used.iter().any(|u| u == transaction);
             }

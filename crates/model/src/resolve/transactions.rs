@@ -7,6 +7,7 @@ use crate::error::{lookup, nearest, unknown};
 use crate::parameter;
 use crate::quantity::{Quantity, Vars};
 use crate::sql;
+use crate::study::Scenario;
 use crate::workload::{StatementSpec, TransactionSpec, Verify, Workload};
 
 /// The transactions that roles use, in the order of `used`.
@@ -17,6 +18,37 @@ pub(super) fn resolve(
     begin: Option<Begin>,
 ) -> Result<Vec<Transaction>, String> {
     used.iter().map(|name| one(workload, name, (vars, dialect), begin, false)).collect()
+}
+
+/// The workload's own `begin` of each transaction that roles use, if the scenario states another; else none.
+///
+/// # Errors
+/// If the variant has another `begin` than the others of its scenario, and all its transactions are autocommits, which
+/// keep their own: the variants would be identical.
+pub(super) fn own_begins(
+    workload: &Workload,
+    used: &[String],
+    of: (&Vars, Dialect),
+    scenario: &Scenario,
+    is_dimension: bool,
+) -> Result<Vec<Begin>, String> {
+    if scenario.begin.is_none() {
+        return Ok(Vec::new());
+    }
+    let own = resolve(workload, used, of, None)?;
+    if is_dimension && own.iter().all(|t| t.begin == Begin::None && !is_long(&t.statements)) {
+        let names: Vec<_> = own.iter().map(|t| format!("`{}`", t.name)).collect();
+        return Err(format!(
+            "dimension `begin` has no effect on autocommits, such as {}: give one a `begin` in the workload",
+            names.join(", ")
+        ));
+    }
+    Ok(own.iter().map(|t| t.begin).collect())
+}
+
+/// Whether statements are executed more than once in all.
+fn is_long(statements: &[Statement]) -> bool {
+    statements.len() > 1 || statements.iter().any(|s| s.repeat > 1)
 }
 
 /// Checks that each `yielded` parameter of a role is yielded by a transaction of the same role: a worker's yielded
@@ -89,12 +121,12 @@ fn transaction(
         statements.push(resolved);
     }
     check_use(spec, &params)?;
-    let long = statements.len() > 1 || statements.iter().any(|s| s.repeat > 1);
+    let long = is_long(&statements);
     let own = spec.begin.unwrap_or(if long { Begin::Immediate } else { Begin::None });
     Ok(Transaction {
         name: name.to_owned(),
-        // A scenario's `begin` applies to writing transactions; reads and autocommits keep their own. Only SQLite's
-        // compilation shows whether a transaction writes, so the engine reverts this for read-only ones.
+        // A scenario's `begin` applies to transactions that write; reads and autocommits keep their own. Only SQLite's
+        // compilation shows whether one writes: the engine gives those that read theirs ([`own_begins`]).
         begin: match begin {
             Some(begin) if single || own != Begin::None || long => begin,
             _ => own,

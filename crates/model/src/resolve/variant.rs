@@ -55,6 +55,8 @@ pub(super) fn resolve(
     let (mut roles, used) = roles::resolve(scenario, workload, &vars)?;
     let warmup_ms = roles::warm_up(&mut roles, scenario, &vars)?;
     let mut transactions = transactions::resolve(workload, &used, (&vars, dialect), scenario.begin)?;
+    let is_dimension = dimensions.contains_key("begin");
+    let own_begins = transactions::own_begins(workload, &used, (&vars, dialect), scenario, is_dimension)?;
     transactions::check_yielded(&roles, &transactions)?;
     let metrics = asked_for(context.study, scenario);
     let timed_rows = metrics.iter().any(of_rows);
@@ -133,11 +135,18 @@ pub(super) fn resolve(
         databases,
         schema,
         data,
-        invariants: invariants::invariants(workload, &scenario.invariants, (&used, &choice.driver, dialect), &vars)?,
+        invariants: invariants::invariants(
+            workload,
+            &scenario.invariants,
+            (&used, &choice.driver, dialect),
+            warmup_ms,
+            &vars,
+        )?,
         content: scenario.content.clone().unwrap_or_else(|| workload.content.clone()),
         duration_ms,
         processes,
         trial,
+        own_begins,
         search,
         kill,
         ceiling: (pauses > 0).then(|| 1e6 / pauses as f64),

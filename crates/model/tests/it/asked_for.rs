@@ -39,7 +39,7 @@ fn an_alert_asks_as_its_scenario_does() {
 fn a_claim_asks_as_its_scenario_does() {
     let claim = |metric: &str| {
         format!(
-            "[[claim]]\nname = \"c\"\ntext = \"x\"\nscenario = \"s\"\nmetric = \"{metric}\"\nvariant = {{}}\nat_most = 1\n"
+            "[[claim]]\nname = \"c\"\ntext = \"x\"\nscenario = \"s\"\nmetric = \"{metric}\"\nvariant = {{}}\nat_most = \"1 s\"\n"
         )
     };
     assert_eq!(measured("\"p50\"", &claim("probe_p99")), (10, false));

@@ -30,15 +30,18 @@ fn a_claim_is_its_studys_own_unless_a_source_is_quoted() {
     assert_eq!((own.origin, own.quote.as_str()), (Origin::Own, ""));
     for (word, origin) in [("source", Origin::Source), ("advice", Origin::Advice)] {
         let quoted =
-            format!("metric = 'p50'\nat_most = 1\norigin = '{word}'\nquote = 'It is fast.'\nplace = 'Results'");
+            format!("metric = 'p50'\nat_most = '1 s'\norigin = '{word}'\nquote = 'It is fast.'\nplace = 'Results'");
         let claim = claim(&quoted);
         assert_eq!((claim.origin, &*claim.quote, &*claim.place), (origin, "It is fast.", "Results"));
-        let bare = format!("metric = 'p50'\nat_most = 1\norigin = '{word}'");
+        let bare = format!("metric = 'p50'\nat_most = '1 s'\norigin = '{word}'");
         refused(study(&bare), &[&format!("origin `{word}` needs the source's words in `quote`")]);
         refused(study(&format!("{bare}\nquote = 'x'")), &["`quote` needs its `place`"]);
     }
-    refused(study("metric = 'p50'\nat_most = 1\nquote = 'x'\nplace = 'y'"), &["a claim of one's own has no `quote`"]);
-    refused(study("metric = 'p50'\nat_most = 1\nplace = 'y'"), &["`place` is that of a `quote`"]);
+    refused(
+        study("metric = 'p50'\nat_most = '1 s'\nquote = 'x'\nplace = 'y'"),
+        &["a claim of one's own has no `quote`"],
+    );
+    refused(study("metric = 'p50'\nat_most = '1 s'\nplace = 'y'"), &["`place` is that of a `quote`"]);
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn a_published_figure_has_a_band() {
 
 #[test]
 fn a_figure_is_a_number_above_0_or_a_range() {
-    let figure = |text: &str| study(&format!("metric = 'p50'\npublished = {text}"));
+    let figure = |text: &str| study(&format!("metric = 'throughput'\npublished = {text}"));
     for wrong in ["0", "-1", "[2, 1]", "[1, 1]", "[1, 2, 3]", "[]"] {
         refused(figure(wrong), &["published: write a figure above 0, or a range as [low, high]"]);
     }
@@ -64,6 +67,8 @@ fn a_figure_is_a_number_above_0_or_a_range() {
         refused(study(nothing), &["nothing could contradict it"]);
     }
     refused(study("metric = 'p50'\nat_most = '3 %'"), &["`3 %` is of another unit"]);
+    refused(study("metric = 'p50'\nat_most = 20"), &["`20` has no unit", "\"20 ms\""]);
+    refused(study("metric = 'failed'\nat_most = 20"), &["`20` is more than all", "\"5 %\""]);
     refused(
         study("metric = 'p50'\npublished = '1 ms'\nat_least = '3 ms'"),
         &["at_least 3000000 is above at_most 2000000"],
@@ -81,7 +86,7 @@ fn a_ratio_may_be_of_two_metrics() {
     assert!(of_two.against != Some(of_two.variant) && of_two.against_metric.is_some());
     refused(study("metric = 'p50'\nagainst_metric = 'throughput'\nat_most = 1"), &["is of another unit than `p50`"]);
     refused(study("metric = 'p50'\nagainst_metric = 'p5'\nat_most = 1"), &["did you mean"]);
-    refused(study("metric = 'p50'\nbeside = 'p5'\nat_most = 1"), &["did you mean"]);
+    refused(study("metric = 'p50'\nbeside = 'p5'\nat_most = '1 s'"), &["did you mean"]);
     refused(study("metric = 'p50'\nagainst = { workers = 1 }\nat_most = 1"), &["it compares a variant with itself"]);
     refused(study("metric = 'p50'\nagainst_metric = 'p50'\nat_most = 1"), &["it compares `p50` with itself"]);
     let other = "metric = 'p50'\nagainst_scenario = 'one'\nat_most = 1";
@@ -96,7 +101,7 @@ fn a_metric_is_about_a_transaction_that_is_run() {
     let value = "scenario = 'one', variant = { workers = 1 }";
     let finding = |metric: &str| {
         let finding = format!("[[finding]]\ntext = '{{a}}'\nvalues.a = {{ metric = '{metric}', {value} }}");
-        study(&format!("metric = 'p50'\nat_most = 1\n{finding}"))
+        study(&format!("metric = 'p50'\nat_most = '1 s'\n{finding}"))
     };
     assert!(finding("p50:insert").is_ok());
     refused(finding("p50:insrt"), &["value `a`", "did you mean `insert`"]);
@@ -106,7 +111,7 @@ fn a_metric_is_about_a_transaction_that_is_run() {
 fn the_name_of_a_finding_is_its_own() {
     let findings = |names: [&str; 2]| {
         let text = names.map(|name| format!("[[finding]]\nname = '{name}'\ntext = 'x'")).join("\n");
-        study(&format!("metric = 'p50'\nat_most = 1\n{text}"))
+        study(&format!("metric = 'p50'\nat_most = '1 s'\n{text}"))
     };
     let names: Vec<String> = findings(["a", "b"]).unwrap().findings.into_iter().map(|finding| finding.name).collect();
     assert_eq!(names, ["a", "b"]);

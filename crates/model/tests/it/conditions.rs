@@ -4,7 +4,7 @@
 use litelab_model::condition::KillPlan;
 use litelab_model::plan::{InvariantPlan, Variant};
 use litelab_model::{Options, Plan, Scalar};
-use litelab_protocol::{Arrivals, Load};
+use litelab_protocol::{Arrivals, Begin, Load};
 
 use crate::support;
 
@@ -131,6 +131,19 @@ fn a_pragma_dimension_is_checked_like_a_profile() {
 }
 
 #[test]
+fn a_begin_that_no_transaction_takes_is_no_dimension() {
+    let vary = "vary.begin = [\"deferred\", \"immediate\"]";
+    refused(&[BY_TIME, vary], &["dimension `begin` has no effect on autocommits, such as `insert`"]);
+    let begins = |workload: &str| {
+        let plan = resolved_with(workload, &[BY_TIME, vary]).expect(workload);
+        plan.variants.iter().map(|v| (v.trial.transactions[0].begin, v.own_begins.clone())).collect::<Vec<_>>()
+    };
+    let stated = WORKLOAD.replacen("[transaction.insert]", "[transaction.insert]\nbegin = \"exclusive\"", 1);
+    let own = vec![Begin::Exclusive];
+    assert_eq!(begins(&stated), [(Begin::Deferred, own.clone()), (Begin::Immediate, own)]);
+}
+
+#[test]
 fn a_search_makes_its_role_one_of_arrivals() {
     let search = format!("search = {{ rate = \"w\", from = 50, {HOLDS} }}");
     let plan = resolved(&[BY_TIME, &search]).unwrap();
@@ -191,7 +204,7 @@ fn a_search_that_could_not_end_or_means_nothing_is_refused() {
     here(BY_TIME, &search("holds = [{ metric = \"errors\" }]"), &["`errors` needs `at_least` or `at_most`"]);
     here(
         BY_TIME,
-        &search("holds = [{ metric = \"p99:inzert\", at_most = 5 }]"),
+        &search("holds = [{ metric = \"p99:inzert\", at_most = \"5 ms\" }]"),
         &["`holds`", "did you mean `insert`?"],
     );
     here(BY_TIME, &format!("search = {{ rate = \"w\", from = 1e8, {HOLDS} }}"), &["from", "10000000"]);
@@ -208,6 +221,8 @@ fn bounds_that_nothing_could_keep_or_break_are_refused() {
     refused(&[BY_TIME, &alert("metric = \"p99\"")], &["alert: ", "`p99` needs `at_least` or `at_most`"]);
     refused(&[BY_TIME, &alert("metric = \"p98\", at_most = 1")], &["alert: ", "did you mean `p9"]);
     refused(&[BY_TIME, &alert("metric = \"p99\", at_most = \"5 parsecs\"")], &["alert: ", "5 parsecs"]);
+    refused(&[BY_TIME, &alert("metric = \"p99\", at_most = 5")], &["alert: ", "`5` has no unit", "\"5 ms\""]);
+    refused(&[BY_TIME, &alert("metric = \"failed\", at_most = 5")], &["alert: ", "`5` is more than all"]);
     refused(
         &[BY_TIME, &alert("metric = \"p99\", at_least = \"5 ms\", at_most = \"5 us\"")],
         &["alert: ", "at_least", "above at_most"],

@@ -113,7 +113,8 @@ fn claims_that_quick_leaves_out_are_named_and_not_examined() {
     let keys =
         "vary.profile = [\"wal-normal\", \"delete-full\"]\nquick.vary.profile = \"wal-normal\"\nvary.driver = [\"c\"]";
     let claim = |name: &str, profile: &str| {
-        let of = format!("scenario = \"a\"\nmetric = \"p50\"\nvariant = {{ profile = \"{profile}\" }}\nat_most = 1\n");
+        let of =
+            format!("scenario = \"a\"\nmetric = \"p50\"\nvariant = {{ profile = \"{profile}\" }}\nat_most = \"1 s\"\n");
         format!("[[claim]]\nname = \"{name}\"\ntext = \"x\"\n{of}")
     };
     let top = TOP.replace("profile = \"wal-full\"\n", "").replace("vary.driver = [\"rusqlite\", \"mattn\"]\n", "");

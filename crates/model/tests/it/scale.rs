@@ -94,7 +94,7 @@ fn a_scenario_has_the_rounds_that_its_intervals_need() {
     assert_eq!(rounds(three, 2, &usual), 7, "one variant in the three metrics that go with throughput");
     assert_eq!(rounds("vary.workers = [1, 2, 3]", 20, &usual), 20, "what is more is kept");
     assert_eq!(rounds("", 1, &usual), 1, "nothing is compared");
-    let claim = "[[claim]]\nname = 'c'\ntext = 'c'\nscenario = 'one'\nmetric = 'p50'\nat_most = 1";
+    let claim = "[[claim]]\nname = 'c'\ntext = 'c'\nscenario = 'one'\nmetric = 'p50'\nat_most = '1 s'";
     assert_eq!(rounds(claim, 1, &usual), 6);
     assert_eq!(
         rounds("vary.workers = [1, 2]", 1, &Options { aa: true, ..usual.clone() }),

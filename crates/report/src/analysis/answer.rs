@@ -179,8 +179,10 @@ pub(super) fn answer(
     let constant = constant(variants, info);
     let longest = longest(metrics, variants);
     let Some(metric) = metrics.first() else { return Answer { problems, constant, ..Answer::default() } };
-    let judged =
-        |variant: &&&VariantAnalysis| variant.estimate(metric).is_some() && variant.not_judged(metric).is_none();
+    // Failed trials have taken the rounds in which a variant was worst out of its median.
+    let judged = |variant: &&&VariantAnalysis| {
+        variant.estimate(metric).is_some() && variant.not_judged(metric).is_none() && variant.failed() == 0
+    };
     let mut ranked: Vec<&VariantAnalysis> = variants.iter().filter(judged).copied().collect();
     let value = |variant: &VariantAnalysis| variant.estimate(metric).map_or(f64::NAN, |estimate| estimate.value);
     ranked.sort_by(|a, b| match metric.measure.more_is_better() {

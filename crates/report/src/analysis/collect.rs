@@ -6,6 +6,7 @@ use litelab_model::Plan;
 use litelab_model::durability::Level;
 use litelab_model::metric::{Measure, Metric, Unit};
 use litelab_model::plan::FindingValuePlan;
+use litelab_model::study::Location;
 use litelab_protocol::ErrorCount;
 use litelab_record::measure::{Meter, least_observations};
 use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
@@ -111,7 +112,8 @@ impl Collector {
         if let (Outcome::Measured(measurement), Some(numbers), 1..) =
             (&record.outcome, self.variants.get_mut(record.variant), count)
         {
-            numbers.timelines.push(timeline::windows(measurement, series, count));
+            let location = plan.variants.get(record.variant).map_or(Location::File, |variant| variant.location);
+            numbers.timelines.push(timeline::windows(measurement, series, location, count));
         }
     }
 

@@ -6,6 +6,7 @@ use litelab_model::Metric;
 use litelab_stats::{Better, Confidence, Events, PairedRatio, Planner, StatsError, Tolerance, Verdict};
 use serde::Serialize;
 
+use super::claim::failures;
 use super::serial;
 use super::variant::{Values, VariantAnalysis};
 
@@ -120,7 +121,18 @@ pub fn pair(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    verdict(ratio(variant, against, metric, confidence), metric, confidence, tolerance)
+    let of = verdict(ratio(variant, against, metric, confidence), metric, confidence, tolerance);
+    let Some(why) = failures(variant, Some(against)) else { return of };
+    // Failed trials selected the rounds that are left. What fails itself is not better for it, and may be worse.
+    let is_sound = match of.verdict {
+        Verdict::Slower => against.failed() == 0,
+        Verdict::Faster => variant.failed() == 0,
+        _ => false,
+    };
+    match is_sound {
+        true => of,
+        false => MetricComparison { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..of },
+    }
 }
 
 /// Compares values by round as [`pair`] does. The two sides may be different metrics, such as two transactions of one

@@ -138,6 +138,9 @@ pub(super) fn analyse(
     let baseline = variants.iter().find(|a| a.index == plan.baseline && a.skipped.is_none() && !a.is_all_failed());
     let comparisons = baseline.map_or_else(Vec::new, |baseline| compare(baseline, &others, &judged, tolerance));
     let done = mine.iter().map(|a| a.measured + a.failed()).max().unwrap_or(0);
+    // The second baseline of `--aa` has a dimension of its own.
+    let dimensions: Vec<String> =
+        plan.dimensions.iter().filter(|d| *d != litelab_model::resolve::AA).cloned().collect();
     let alerts: Vec<AlertResult> = plan.alerts.iter().map(|limit| alert::examine(limit, &variants)).collect();
     ScenarioAnalysis {
         answer: answer::answer(&plan.metrics, &variants, &alerts, info, (done, tolerance)),
@@ -145,7 +148,6 @@ pub(super) fn analyse(
         question: plan.question.clone(),
         planned: plan.rounds,
         done,
-        dimensions: plan.dimensions.iter().filter(|d| *d != litelab_model::resolve::AA).cloned().collect(),
         variants: variants.iter().map(|a| a.index).collect(),
         baseline: plan.baseline,
         metrics: plan.metrics.clone(),
@@ -157,7 +159,8 @@ pub(super) fn analyse(
         alerts,
         scalability: plan.usl.as_ref().map_or_else(Vec::new, |name| scalability::fit(name, &plan.metrics, &variants)),
         effects: (plan.effects && !plan.metrics.is_empty())
-            .then(|| effect::effects(&plan.dimensions, &plan.metrics[0], &variants, plan.baseline)),
+            .then(|| effect::effects(&dimensions, &plan.metrics[0], &variants, plan.baseline)),
+        dimensions,
         timelines: Vec::new(),
         judged,
     }

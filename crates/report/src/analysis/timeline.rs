@@ -1,5 +1,6 @@
 //! Time series of trials: windows of equal length, each with medians over trials.
 
+use litelab_model::study::Location;
 use litelab_record::outcome::{Measurement, Series};
 use litelab_stats::{Confidence, Estimate, median};
 use serde::{Serialize, Serializer};
@@ -46,12 +47,19 @@ fn quantities<S: Serializer>(of: &[Option<Estimate>; QUANTITIES.len()], serializ
 pub(super) type Trials = Vec<(f64, Vec<[f64; QUANTITIES.len()]>)>;
 
 /// Divides one trial into windows.
-pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) -> (f64, Vec<[f64; QUANTITIES.len()]>) {
+pub(super) fn windows(
+    measurement: &Measurement,
+    series: &Series,
+    location: Location,
+    count: usize,
+) -> (f64, Vec<[f64; QUANTITIES.len()]>) {
     let length = measurement.result.elapsed_ns.max(1);
     let seconds = length as f64 / 1e9 / count as f64;
     let place = |nanos: u64| ((u128::from(nanos) * count as u128 / u128::from(length)) as usize).min(count - 1);
-    // Sizes are unknown until a sample falls into the window, and those of a server's files always.
-    let mut windows = vec![[0.0, 0.0, f64::NAN, f64::NAN, 0.0, 0.0]; count];
+    // Sizes are unknown until a sample falls into the window, and what is of files always for a server and in memory.
+    let has_files = !measurement.on_server && location == Location::File;
+    let of_files = if has_files { 0.0 } else { f64::NAN };
+    let mut windows = vec![[0.0, 0.0, f64::NAN, f64::NAN, of_files, of_files]; count];
     for tick in &series.ticks {
         // A tick counts the interval before it.
         let window = &mut windows[place(tick.t_ms.saturating_mul(1_000_000).saturating_sub(1))];
@@ -63,7 +71,7 @@ pub(super) fn windows(measurement: &Measurement, series: &Series, count: usize) 
     let mut before = None;
     for sample in series.samples.iter().filter(|sample| sample.at_ns >= series.go_ns) {
         let window = &mut windows[place(sample.at_ns - series.go_ns)];
-        if !measurement.on_server {
+        if has_files {
             window[2] = window[2].max(sample.wal_bytes as f64);
             window[3] = window[3].max(sample.database_bytes as f64);
         }
@@ -118,7 +126,7 @@ mod tests {
         };
         let result = TrialResult { elapsed_ns: 2_000_000_000, ..TrialResult::default() };
         let measurement = Measurement { result, ..Measurement::default() };
-        let (seconds, windows) = windows(&measurement, &series, 2);
+        let (seconds, windows) = windows(&measurement, &series, Location::File, 2);
         assert_eq!((seconds, windows.len()), (2.0, 2));
         // Seven and three in the first second; events after the end belong to the last window.
         assert_eq!([windows[0][0], windows[1][0]], [10.0, 6.0]);

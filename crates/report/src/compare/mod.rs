@@ -129,7 +129,9 @@ pub fn compare(base: Side<'_>, head: Side<'_>, options: &CompareOptions) -> Resu
     if !refused.is_empty() {
         return Err(ReportError::Unlike(refused));
     }
-    let confidence = Confidence::P95.shared_by(pairs.len()).unwrap_or_default();
+    let is_run = |variant: &VariantAnalysis| variant.skipped.is_none() && !variant.is_all_failed();
+    let compared = pairs.iter().filter(|(a, b)| is_run(a) && is_run(b)).count();
+    let confidence = Confidence::P95.shared_by(compared.max(1)).unwrap_or_default();
     let rows = pairs.iter().flat_map(|(a, b)| {
         let metrics = metrics(base, a, options).into_iter();
         metrics.map(|metric| unpaired(a, b, metric, confidence, tolerance))
@@ -229,10 +231,10 @@ fn unpaired(
     open_if_failed(row, base, head)
 }
 
-/// Failed trials selected the rounds that are left: these can show a regression, and not that there is none.
+/// Failed trials selected the rounds that are left: those of the head alone can show a regression, and no others anything.
 fn open_if_failed(row: CompareRow, base: &VariantAnalysis, head: &VariantAnalysis) -> CompareRow {
     match failures(head, Some(base)) {
-        Some(why) if row.verdict != Verdict::Slower => {
+        Some(why) if row.verdict != Verdict::Slower || base.failed() > 0 => {
             CompareRow { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..row }
         }
         _ => row,

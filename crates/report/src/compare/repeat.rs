@@ -177,8 +177,16 @@ pub fn same_study(before: &Plan, after: &Plan) -> Result<(), ReportError> {
     match unlike {
         Some(index) => differ(format!("{} is not the same work in both", before.variant_name(index))),
         None if before.claims != after.claims => differ("they do not examine the same claims".into()),
+        None if before.tolerance != after.tolerance || !is_judged_alike(before, after) => {
+            differ("they are not judged by the same baselines, metrics and tolerance".into())
+        }
         None => Ok(()),
     }
+}
+
+fn is_judged_alike(before: &Plan, after: &Plan) -> bool {
+    let mut scenarios = before.scenarios.iter().zip(&after.scenarios);
+    scenarios.all(|(before, after)| before.baseline == after.baseline && before.metrics == after.metrics)
 }
 
 fn comparisons(before: &Analysis, after: &Analysis) -> Vec<Repeated> {

@@ -140,8 +140,9 @@ fn table(
         let against = |metric: &Metric| baseline.is_some_and(|baseline| short(baseline, metric));
         let metrics = comparison.into_iter().flat_map(|c| &c.metrics).filter(|m| !short(variant, &m.metric));
         let (unlike, like): (Vec<_>, Vec<_>) = metrics.partition(|m| against(&m.metric));
+        let is_told = variant.failed() > 0 || baseline.is_some_and(|baseline| baseline.failed() > 0);
         let why = like.into_iter().filter_map(|m| m.ratio.as_ref().err());
-        remarks.extend(why.filter(|_| variant.measured > 0).cloned());
+        remarks.extend(why.filter(|_| !is_told).cloned());
         if !unlike.is_empty() {
             remarks.push("not compared: the trials of the baseline are too short".into());
         }

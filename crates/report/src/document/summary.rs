@@ -141,9 +141,9 @@ fn columns(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis], metrics: 
             return;
         }
         let shared = Shared::of(estimates.iter().flatten().map(|estimate| estimate.value), metric.unit());
-        let cells = estimates.iter().map(|estimate| match estimate {
+        let cells = variants.iter().zip(&estimates).map(|(variant, estimate)| match estimate {
             Some(estimate) if brief => Cell::plain(shared.value(estimate.value)),
-            Some(estimate) => Cell::plain(shared.brief(estimate)),
+            Some(estimate) => Cell::plain(super::cell::max_of(variant, metric) + &shared.brief(estimate)),
             None => Cell::new(Tone::Dim, number::NONE),
         });
         let unit = if shared.unit().is_empty() { String::new() } else { format!(" {}", shared.unit()) };

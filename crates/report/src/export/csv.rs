@@ -6,6 +6,7 @@
 
 use std::io::Write;
 
+use litelab_model::metric::Timing;
 use litelab_model::text::printable;
 use litelab_protocol::Operation;
 use litelab_protocol::histogram::Histogram;
@@ -130,14 +131,16 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
     let sum = |of: fn(&litelab_protocol::ErrorCount) -> u64| {
         operation.errors.values().map(of).fold(0, u64::saturating_add).to_string()
     };
-    let service = &operation.service;
+    let service = measure::latencies(operation, Timing::Service);
+    let service = service.as_deref();
     let enough = |histogram: &&Histogram, q: f64| histogram.count() as f64 * (1.0 - q) > 9.999;
     let at = |histogram: Option<&Histogram>, q: f64| {
         text(histogram.filter(|histogram| enough(histogram, q)).and_then(|histogram| histogram.quantile(q)))
     };
     let max = |histogram: Option<&Histogram>| text(histogram.and_then(Histogram::max));
     let timer = |name: &str| operation.timers.get(name);
-    let (response, lag, wait) = (timer("response"), timer("lag"), timer("wait"));
+    let (response, lag, wait) = (measure::latencies(operation, Timing::Response), timer("lag"), timer("wait"));
+    let response = response.as_deref();
     vec![
         operation.role.clone(),
         operation.transaction.clone(),
@@ -154,12 +157,12 @@ fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
         measurement.result.measured_ns.to_string(),
         rate(ended),
         rate(operation.rows as f64 * ended / operation.measured.max(1) as f64),
-        text(service.mean()),
-        at(Some(service), 0.5),
-        at(Some(service), 0.95),
-        at(Some(service), 0.99),
-        at(Some(service), 0.999),
-        max(Some(service)),
+        text(service.and_then(Histogram::mean)),
+        at(service, 0.5),
+        at(service, 0.95),
+        at(service, 0.99),
+        at(service, 0.999),
+        max(service),
         at(response, 0.5),
         at(response, 0.99),
         max(response),

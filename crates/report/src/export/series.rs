@@ -1,10 +1,12 @@
 //! Time series of all trials as CSV: one row for each sample, with the ticks since the previous one.
 //!
 //! `seconds` count from `go`; sizes are in bytes; frames, restarts and CPU are totals; transactions and errors are
-//! counts since the previous row; the lag of the host is the longest since then, and empty without a probe.
+//! counts since the previous row; the lag of the host is the longest since then, and empty without a probe. What is of files
+//! is empty for a server and for a database in memory.
 
 use std::io::Write;
 
+use litelab_model::study::Location;
 use litelab_model::text::printable;
 use litelab_record::outcome::{Outcome, Series};
 use litelab_record::{RunFile, RunInfo};
@@ -40,25 +42,29 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
     writer.write_record(COLUMNS)?;
     let mut trials = Vec::new();
     file.trials(&mut |trial| {
-        if matches!(trial.record.outcome, Outcome::Measured(_)) {
-            trials.push((trial.id, trial.record.round, trial.record.variant));
+        if let Outcome::Measured(measurement) = &trial.record.outcome {
+            trials.push((trial.id, trial.record.round, trial.record.variant, measurement.on_server));
         }
         Ok(())
     })?;
-    for (id, round, variant) in trials {
-        let scenario = info.plan.variants.get(variant).and_then(|a| info.plan.scenarios.get(a.scenario));
+    for (id, round, variant, on_server) in trials {
+        let planned = info.plan.variants.get(variant);
+        let has_files = !on_server && planned.is_some_and(|variant| variant.location == Location::File);
+        let scenario = planned.and_then(|a| info.plan.scenarios.get(a.scenario));
         let label = info.plan.variants.get(variant).map(litelab_model::Variant::label).unwrap_or_default();
         let name = scenario.map(|s| s.name.as_str()).unwrap_or_default();
         let head =
             [round.to_string(), variant.to_string(), printable(name).into_owned(), printable(&label).into_owned()];
-        for row in rows(&file.series(id)?) {
+        for row in rows(&file.series(id)?, has_files) {
             writer.write_record(head.iter().chain(&row))?;
         }
     }
     writer.flush().map_err(ReportError::Write)
 }
 
-fn rows(series: &Series) -> Vec<[String; 13]> {
+/// Rows of a trial; those of files are empty if it has none here.
+fn rows(series: &Series, has_files: bool) -> Vec<[String; 13]> {
+    let of_files = |value: u64| if has_files { value.to_string() } else { String::new() };
     let mut ticks: Vec<_> = series.ticks.iter().collect();
     ticks.sort_by_key(|tick| tick.t_ms);
     let mut ticks = ticks.into_iter().peekable();
@@ -86,11 +92,11 @@ fn rows(series: &Series) -> Vec<[String; 13]> {
             errors,
             busy,
             lag.map(|nanos| nanos.to_string()).unwrap_or_default(),
-            sample.database_bytes.to_string(),
-            sample.wal_bytes.to_string(),
+            of_files(sample.database_bytes),
+            of_files(sample.wal_bytes),
             sample.wal_backlog.map(|frames| frames.to_string()).unwrap_or_default(),
-            sample.frames_backfilled.to_string(),
-            sample.wal_restarts.to_string(),
+            of_files(sample.frames_backfilled),
+            of_files(sample.wal_restarts),
             sample.process.map(|p| p.cpu_ns().to_string()).unwrap_or_default(),
         ]);
     }
@@ -114,7 +120,8 @@ mod tests {
         let sample = |ms: u64| Sample { at_ns: ms * 1_000_000, ..Sample::default() };
         let samples = vec![sample(90), sample(100), sample(200), sample(300)];
         let series = Series { samples, go_ns: 100_000_000, ticks: vec![tick(150), tick(50), tick(250)] };
-        let rows = rows(&series);
+        assert!(rows(&series, false).iter().all(|row| row[7..12].iter().all(String::is_empty)));
+        let rows = rows(&series, true);
         // The sample before `go` has no row.
         let committed: Vec<&str> = rows.iter().map(|row| row[1].as_str()).collect();
         assert_eq!(committed, ["0", "50", "400"]);

@@ -130,7 +130,7 @@ fn generated(analysis: &Analysis) -> Vec<Card> {
     let waits = waits.filter_map(|level| Some((level, level.longest?)));
     if let Some((level, wait)) = waits.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value)) {
         let variant = analysis.variants.get(level.best);
-        let scenario = variant.and_then(|variant| analysis.scenarios.get(variant.scenario));
+        let scenario = analysis.scenarios.iter().find(|scenario| scenario.variants.contains(&level.best));
         cards.push(Card {
             about: Some(html! { "Longest wait of a best choice" }),
             head: number::value(wait.value, Unit::Nanos),

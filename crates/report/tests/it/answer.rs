@@ -11,6 +11,7 @@ use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
 use litelab_report::analysis::{Answer, ProblemKind};
 use litelab_report::{Analysis, Style, show};
+use litelab_stats::Verdict;
 
 fn plan(rounds: u32) -> Plan {
     let profile = |name: &str| variant(0, &[("profile", text(name)), ("workers", Scalar::Integer(8))]);
@@ -63,6 +64,32 @@ fn each_level_has_its_best_and_its_ties_and_a_worse_one_is_no_choice() {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
     assert_eq!(answer(&run.1).constant.get("durability"), None);
+}
+
+#[test]
+fn a_variant_whose_trials_fail_is_not_chosen_by_those_that_are_left() {
+    let failing = |round: u32, variant: usize| match (variant, round % 4) {
+        (2, 0) => Some(Gives::Failure(FailureKind::Runner, "disk I/O error")),
+        _ => trial(round, variant),
+    };
+    let (_, analysis) = run(12, failing);
+    assert_eq!(answer(&analysis).levels.iter().map(|level| level.best).collect::<Vec<_>>(), [1, 3]);
+    let of = |variant: usize| {
+        let comparisons = &analysis.scenarios[0].comparisons;
+        comparisons.iter().find(|of| of.variant == variant).unwrap().metrics[0].clone()
+    };
+    assert!(of(2).ratio.is_err_and(|why| why.contains("3 of 12 trials")), "quicker, by the trials that are left");
+    assert_eq!(of(3).verdict, Verdict::Slower);
+    // One that is slower although it fails is slower.
+    let failing = |round: u32, variant: usize| match (variant, round % 4) {
+        (3, 0) => Some(Gives::Failure(FailureKind::Runner, "disk I/O error")),
+        _ => trial(round, variant),
+    };
+    let (_, analysis) = run(40, failing);
+    assert_eq!(
+        analysis.scenarios[0].comparisons.iter().find(|of| of.variant == 3).unwrap().metrics[0].verdict,
+        Verdict::Slower
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl OneWriter {
 
     /// Lists instances: from memory if the store keeps nothing, otherwise from the store.
     async fn list(&self, operation: &str, selection: Selection) -> Result<Vec<String>, ProviderError> {
-        self.catch_up().await;
+        self.catch_up(operation).await?;
         if !self.shared.store.keeps() {
             return Ok(self.shared.with(|core, _| core.list(&selection)));
         }
@@ -44,7 +44,6 @@ impl OneWriter {
         of: impl FnOnce(i64, &Record) -> T,
     ) -> Result<T, ProviderError> {
         self.shared.with(|core, _| {
-            core.usable(operation)?;
             let found = core.record(instance).map(|(id, record)| of(id, record));
             found.ok_or_else(|| ProviderError::permanent(operation, format!("instance {instance} not found")))
         })
@@ -113,9 +112,8 @@ impl ProviderAdmin for OneWriter {
         const INFO: &str = "get_execution_info";
         let _pins = self.instance(INFO, instance).await?;
         let found = self.shared.with(|core, _| {
-            core.usable(INFO)?;
-            let Some((id, record)) = core.any_record(instance) else { return Ok(None) };
-            let Some(execution) = record.executions.get(&execution_id) else { return Ok(None) };
+            let (id, record) = core.any_record(instance)?;
+            let execution = record.executions.get(&execution_id)?;
             let info = ExecutionInfo {
                 execution_id,
                 status: execution.status.clone(),
@@ -124,8 +122,8 @@ impl ProviderAdmin for OneWriter {
                 completed_at: execution.completed.map(time),
                 event_count: execution.events,
             };
-            Ok::<_, ProviderError>(Some((id, execution.kept.output.clone(), info)))
-        })?;
+            Some((id, execution.kept.output.clone(), info))
+        });
         let (id, kept, mut info) = found.ok_or_else(|| {
             ProviderError::permanent(INFO, format!("execution {execution_id} of instance {instance} not found"))
         })?;
@@ -134,7 +132,7 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn get_system_metrics(&self) -> Result<SystemMetrics, ProviderError> {
-        self.catch_up().await;
+        self.catch_up("get_system_metrics").await?;
         if !self.shared.store.keeps() {
             return Ok(self.shared.with(|core, _| core.metrics()));
         }
@@ -142,12 +140,12 @@ impl ProviderAdmin for OneWriter {
     }
 
     async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
-        self.catch_up().await;
+        self.catch_up("get_queue_depths").await?;
         Ok(self.shared.with(|core, _| core.depths()))
     }
 
     async fn list_children(&self, instance_id: &str) -> Result<Vec<String>, ProviderError> {
-        self.catch_up().await;
+        self.catch_up("list_children").await?;
         if !self.shared.store.keeps() {
             return Ok(self.shared.with(|core, _| core.children(instance_id)));
         }
@@ -164,8 +162,8 @@ impl ProviderAdmin for OneWriter {
         ids: &[String],
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
-        self.catch_up().await;
         const DELETE: &str = "delete_instances_atomic";
+        self.catch_up(DELETE).await?;
         let _pins = self.shared.pin(DELETE, ids.iter().map(String::as_str)).await?;
         let (change, deletion) = loop {
             let evicted = self.shared.with(|core, _| core.evicted_children());

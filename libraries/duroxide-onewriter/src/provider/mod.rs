@@ -131,10 +131,14 @@ impl OneWriter {
     }
 
     /// Waits for the commits of all acknowledgements returned so far, so that a following read includes them.
-    async fn catch_up(&self) {
+    ///
+    /// # Errors
+    /// If the provider is closed, or memory and disk may differ.
+    async fn catch_up(&self, operation: &str) -> Result<(), ProviderError> {
         if self.acks == Acks::Ordered {
             self.shared.decided(None).await;
         }
+        self.shared.with(|core, _| core.usable(operation))
     }
 
     /// Like [`OneWriter::catch_up`] for one instance, which is then in memory until the result is dropped, if it exists.
@@ -143,6 +147,7 @@ impl OneWriter {
         if self.acks == Acks::Ordered {
             self.shared.decided(Some(name)).await;
         }
+        self.shared.with(|core, _| core.usable(operation))?;
         Ok(pins)
     }
 

@@ -32,8 +32,7 @@ impl OneWriter {
     ) -> Result<Vec<Event>, ProviderError> {
         let _pins = self.instance(operation, instance).await?;
         let place = self.shared.with(|core, _| {
-            core.usable(operation)?;
-            Ok::<_, ProviderError>(place(
+            place(
                 core,
                 instance,
                 execution,
@@ -42,8 +41,8 @@ impl OneWriter {
                     let record = core.get(id).and_then(|instance| instance.record.as_ref());
                     record.and_then(|record| record.executions.get(&execution)).map(|e| e.kept.history.clone())
                 },
-            ))
-        })?;
+            )
+        });
         // Copied after the lock has been released.
         let events = match place {
             Place::Here(events) => events,
@@ -65,10 +64,7 @@ impl OneWriter {
         of: impl Fn(&Values) -> T + Send,
     ) -> Result<T, ProviderError> {
         let _pins = self.instance(operation, instance).await?;
-        let place = self.shared.with(|core, _| {
-            core.usable(operation)?;
-            Ok::<_, ProviderError>(place(core, instance, None, |body| of(&body.values), |_, _, _| None))
-        })?;
+        let place = self.shared.with(|core, _| place(core, instance, None, |body| of(&body.values), |_, _, _| None));
         match place {
             Place::Here(found) => Ok(found),
             Place::Nowhere => Ok(of(&Values::default())),

@@ -174,6 +174,19 @@ async fn one_provider_owns_a_database_at_a_time() {
     let next = open(&path);
     let refused = provider.enqueue_for_orchestrator(start("one"), None).await.unwrap_err();
     assert!(!refused.is_retryable(), "one that is closed does nothing any more");
+    let admin = provider.as_management_capability().unwrap();
+    for (what, refused) in [
+        ("history", provider.read("one").await.err()),
+        ("status", provider.get_custom_status("one", 0).await.err()),
+        ("executions", admin.list_executions("one").await.err()),
+        ("latest execution", admin.latest_execution_id("one").await.err()),
+        ("instances", admin.list_instances().await.err()),
+        ("depths", admin.get_queue_depths().await.err()),
+        ("metrics", admin.get_system_metrics().await.err()),
+        ("children", admin.list_children("one").await.err()),
+    ] {
+        assert!(refused.is_some_and(|refused| !refused.is_retryable()), "{what}");
+    }
     assert!(turn(&next).await.is_none());
 }
 

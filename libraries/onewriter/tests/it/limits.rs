@@ -53,6 +53,25 @@ fn a_log_that_a_reader_keeps_has_a_limit() {
 }
 
 #[test]
+fn a_log_that_another_program_has_carried_over_is_no_longer_full() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().checkpoints(Checkpoints::external()).max_log(50));
+    let mut written = 0;
+    while db.write_with(add(&written.to_string())).is_ok() {
+        written += 1;
+        assert!(written < 1_000, "no write is refused");
+    }
+    let other = Connection::open(scratch.path()).expect("opens");
+    let done: i64 = other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).expect("a checkpoint");
+    assert_eq!(done, 0);
+    thread::sleep(Duration::from_millis(600));
+    for at in 0..5 {
+        db.write_with(add(&format!("goes on {at}"))).expect("written");
+    }
+    assert_eq!(notes(&scratch.path()).len(), written + 5);
+}
+
+#[test]
 fn a_read_that_takes_too_long_is_interrupted() {
     let scratch = Scratch::new();
     let db = scratch.open_with(scratch.options().max_read(Duration::from_millis(200)));

@@ -132,11 +132,11 @@ fn limits(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     if facts.schema.behind {
         limits.push("the newest changes of the schema: they lie in the log, which no checkpoint has copied yet".into());
     }
-    if !facts.host.sees_all_processes {
-        limits.push("processes of other users: run as root, or with CAP_SYS_PTRACE".into());
-    }
+    limits.extend(facts.file.unchecked.iter().cloned());
     if facts.host.container.is_some() {
         limits.push("processes outside this container".into());
+    } else if !facts.host.sees_all_processes {
+        limits.push("processes of other users: run as root, or with CAP_SYS_PTRACE".into());
     }
     for statement in &facts.statements {
         if let Some(reason) = &statement.untried {

@@ -9,7 +9,7 @@ use ratatui::crossterm::event;
 
 use super::draw;
 use super::session::Session;
-use super::state::{Asked, State};
+use super::state::{Asked, EVENTS, State};
 
 /// Time between two pictures.
 const PICTURE: Duration = Duration::from_millis(250);
@@ -61,6 +61,8 @@ pub fn run(session: &mut Session, stop: &AtomicBool) -> Result<()> {
     while !stop.load(Ordering::Relaxed) {
         let (view, events) = session.look()?;
         held.extend(events);
+        // A pause may last for days. Most events have a beginning and an end.
+        held.drain(..held.len().saturating_sub(2 * EVENTS));
         if !state.paused {
             state.take(view, std::mem::take(&mut held));
             state.lasting(session.active());

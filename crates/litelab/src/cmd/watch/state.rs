@@ -7,7 +7,7 @@ use litelab_record::recording::{DatabaseView, Event, Phase, View};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// Events that are kept.
-const EVENTS: usize = 500;
+pub(super) const EVENTS: usize = 500;
 /// Seconds of history that a sparkline can show.
 const HISTORY: usize = 240;
 

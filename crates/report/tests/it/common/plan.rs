@@ -73,6 +73,7 @@ pub fn variant(scenario: usize, dimensions: &[(&str, Scalar)]) -> Variant {
         ceiling: None,
         failed_at_most: 0.01,
         vars: IndexMap::new(),
+        own_begins: Vec::new(),
         skipped: None,
     }
 }
