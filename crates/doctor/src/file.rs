@@ -83,7 +83,7 @@ fn content(file: &mut File, path: &Path) -> &'static str {
     file.page_size = Some(header.page_size);
     file.pages = Some(header.pages);
     // The size in the header is valid only if it was written together with the change counter (file format, 1.3.8), and of
-    // the file as it stands only if neither a log nor a journal changes it.
+    // the file as it is only if neither a log nor a journal changes it.
     let valid = header.pages > 0 && at(24) == at(92);
     if valid && FileSizes::of(path).wal.unwrap_or_default() == 0 && !has_journal(path) {
         file.missing_bytes = Some((u64::from(header.pages) * u64::from(header.page_size)).saturating_sub(file.bytes));

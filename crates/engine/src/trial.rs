@@ -272,10 +272,6 @@ fn drive(
         if !(bench.keep_going)() {
             return Err(Stop::new(FailureKind::Runner, "stopped"));
         }
-        if spent.add(Duration::ZERO) > limit {
-            let reason = format!("the trial was not over after {:.0} s", limit.as_secs_f64());
-            return Err(broken(&processes[open[0]], &reason));
-        }
         // Reads one line of each process in turn, so that a hang is detected while other processes work.
         let (round, wait) = (Instant::now(), (POLL / open.len() as u32).max(Duration::from_millis(1)));
         for index in std::mem::take(&mut open) {
@@ -307,7 +303,12 @@ fn drive(
                 Err(e) => return Err(Stop::new(FailureKind::Runner, e)),
             }
         }
-        spent.add(round.elapsed());
+        if spent.add(round.elapsed()) > limit
+            && let Some(first) = open.first()
+        {
+            let reason = format!("the trial was not over after {:.0} s", limit.as_secs_f64());
+            return Err(broken(&processes[*first], &reason));
+        }
         for index in &open {
             let lasts = heard[*index].silent.lasts(round.elapsed(), bench.patience.silence, SILENT);
             lasts.map_err(|e| Stop::new(FailureKind::Runner, e))?;
