@@ -1,6 +1,6 @@
 //! Combination of the variants of two plans in one plan with common rounds.
 
-use crate::plan::{Plan, ScenarioPlan, Variant};
+use crate::plan::{Given, Plan, ScenarioPlan, Variant};
 use crate::quantity::Scalar;
 
 /// Name of the dimension that distinguishes the variants of the two plans.
@@ -25,6 +25,7 @@ pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], ro
         left_out: Vec::new(),
         findings: Vec::new(),
         crossovers: Vec::new(),
+        given: Given::default(),
         ..head.clone()
     };
     for (ours, theirs) in pairs {

@@ -52,6 +52,33 @@ pub struct Plan {
     /// skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drivers: Vec<String>,
+    /// Further options of the command line that changed the plan.
+    #[serde(default, skip_serializing_if = "Given::is_nothing")]
+    pub given: Given,
+}
+
+/// Options of the command line that changed a plan, besides those with a field of their own in [`Plan`]. A report writes
+/// the command of its run with them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// Number of rounds of every scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// Names of the scenarios.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Variables.
+    #[serde(default, skip_serializing_if = "Vars::is_empty")]
+    pub vars: Vars,
+    /// Whether every scenario has its baseline twice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aa: bool,
+}
+
+impl Given {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A scenario of a plan.
@@ -341,6 +368,7 @@ impl Plan {
 
     /// Raises the number of rounds of every scenario to at least `rounds`.
     pub fn raise_rounds(&mut self, rounds: u32) {
+        self.given.rounds = Some(rounds);
         for scenario in &mut self.scenarios {
             scenario.rounds = scenario.rounds.max(rounds);
         }

@@ -1,6 +1,9 @@
 //! Commands that repeat parts of a run.
 
+use std::fmt::Write as _;
+
 use litelab_model::library::Kind;
+use litelab_model::plan::{Plan, ScenarioPlan};
 use litelab_model::text::clean;
 use litelab_record::RunInfo;
 
@@ -17,14 +20,41 @@ pub(crate) fn file(info: &RunInfo) -> String {
     quoted(&name)
 }
 
-/// The command that runs the whole study again with the same seed.
+/// The command that does the whole run again with the same seed.
 pub(crate) fn whole(info: &RunInfo) -> String {
-    format!("{} --seed {}", run(info), info.plan.seed)
+    let mut command = run(info);
+    if !info.plan.given.only.is_empty() {
+        let _ = write!(command, " --only {}", quoted(&info.plan.given.only.join(",")));
+    }
+    if let Some(rounds) = info.plan.given.rounds.or_else(|| short_rounds(&info.plan)) {
+        let _ = write!(command, " --rounds {rounds}");
+    }
+    format!("{command} --seed {}", info.plan.seed)
 }
 
+/// The number of rounds of a plan with too few for an interval: only `--rounds` sets so few. Older run files do not say
+/// that it was given.
+fn short_rounds(plan: &Plan) -> Option<u32> {
+    let is_short = |(index, scenario): (usize, &ScenarioPlan)| scenario.rounds < plan.least_rounds(index);
+    plan.scenarios.iter().enumerate().any(is_short).then(|| plan.scenarios.iter().map(|s| s.rounds).max())?
+}
+
+/// The command with the options that change all scenarios alike, except the number of rounds and the seed.
 fn run(info: &RunInfo) -> String {
-    let quick = if info.plan.quick { " --quick" } else { "" };
-    format!("litelab run {}{quick}", study(info))
+    let mut command = format!("litelab run {}", study(info));
+    if info.plan.quick {
+        command.push_str(" --quick");
+    }
+    for driver in &info.plan.drivers {
+        let _ = write!(command, " --driver {}", quoted(driver));
+    }
+    for (name, value) in &info.plan.given.vars {
+        let _ = write!(command, " --set {}", quoted(&format!("{name}={value}")));
+    }
+    if info.plan.given.aa {
+        command.push_str(" --aa");
+    }
+    command
 }
 
 /// Name of the study, or of a file with its text in the reader's directory.
@@ -41,7 +71,7 @@ pub(crate) fn is_built_in(info: &RunInfo) -> bool {
 /// A text as one word of a shell, without control characters.
 pub(crate) fn quoted(word: &str) -> String {
     let word = &clean(word);
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
         return word.clone();
     }

@@ -20,7 +20,7 @@ use litelab_protocol::Dialect;
 use crate::error::{ModelError, lookup, unknown};
 use crate::library::{self, Text};
 use crate::metric::Metric;
-use crate::plan::{Plan, ScenarioPlan};
+use crate::plan::{Given, Plan, ScenarioPlan};
 use crate::pragma::Try;
 use crate::quantity::{Scalar, Vars};
 use crate::study::{Scenario, Study};
@@ -117,6 +117,7 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         seed: options.seed.unwrap_or(1),
         tolerance: study.tolerance,
         drivers: options.drivers.clone(),
+        given: Given { rounds: options.rounds, only: options.only.clone(), vars: options.vars.clone(), aa: options.aa },
         ..Plan::default()
     };
     if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {

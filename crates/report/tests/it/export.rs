@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
+use litelab_model::Plan;
+use litelab_model::plan::Given;
+use litelab_model::quantity::Scalar;
 use litelab_report::document::of_run;
 use litelab_report::export::{csv, json, markdown, splice};
 use serde_json::Value;
@@ -116,6 +119,39 @@ fn tables_are_put_between_their_comments_again_and_again() {
     let both = marked("other-study/x") + &marked(&format!("{study}/{scenario}"));
     let (page, made) = splice::splice(&both, &analysis, &info).unwrap();
     assert!(made == 1 && page.starts_with(&marked("other-study/x")), "another study's is left alone: {page}");
+}
+
+#[test]
+fn the_command_of_a_table_has_every_option_that_changed_the_plan() {
+    let (mut info, analysis) = common::study();
+    info.plan.study = "first-look".into();
+    let mut command = |change: fn(&mut Plan)| {
+        change(&mut info.plan);
+        let marked = "<!-- splice first-look/sync -->\n<!-- end of splice -->\n";
+        let (page, _) = splice::splice(marked, &analysis, &info).unwrap();
+        page.split('`').rfind(|part| part.starts_with("litelab run")).unwrap().to_owned()
+    };
+    let enough = command(|plan| plan.scenarios.iter_mut().for_each(|scenario| scenario.rounds = 50));
+    assert_eq!(enough, "litelab run first-look --seed 42");
+    let given = command(|plan| {
+        plan.quick = true;
+        plan.drivers = vec!["go:mattn".into(), "python:sqlite3".into()];
+        plan.given = Given {
+            rounds: Some(20),
+            only: vec!["sync".into(), "batch".into()],
+            vars: [("rows".into(), Scalar::Integer(5)), ("text".into(), Scalar::Text("a b".into()))].into(),
+            aa: true,
+        };
+    });
+    let expected = "litelab run first-look --quick --driver go:mattn --driver python:sqlite3 --set rows=5 \
+        --set 'text=a b' --aa --only sync,batch --rounds 20 --seed 42";
+    assert_eq!(given, expected);
+    // A run file of an older version: fewer rounds than an interval takes were asked for.
+    let short = command(|plan| {
+        *plan = Plan { given: Given::default(), quick: false, drivers: vec![], ..plan.clone() };
+        plan.scenarios.iter_mut().for_each(|scenario| scenario.rounds = 3);
+    });
+    assert_eq!(short, "litelab run first-look --rounds 3 --seed 42");
 }
 
 #[test]
