@@ -62,11 +62,11 @@ stage-language-runners: stage-core
 stage-format:
 	@scripts/stage format $(MAKE) --no-print-directory check-format
 
-# Compiled with lints while the runners are built.
-stage-tests:
+# Compiled with lints, and with the dependencies of the programs and runners.
+stage-tests: stage-cargo-runners
 	@scripts/stage tests nice scripts/test-rust --no-run
 
-stage-unit: stage-tests stage-packages stage-cargo-runners stage-language-runners
+stage-unit: stage-tests stage-packages stage-language-runners
 	@scripts/stage unit scripts/test-rust
 
 stage-conformance: stage-cargo-runners stage-language-runners stage-packages
