@@ -189,7 +189,7 @@ func servers(t *testing.T, test func(t *testing.T, s *server)) {
 			name := map[string]string{"postgres": "LITELAB_POSTGRES", "mysql": "LITELAB_MARIADB"}[driver]
 			address := os.Getenv(name)
 			if address == "" {
-				t.Skipf("%s names no server", name)
+				t.Skipf("skipped: %s names no server", name)
 			}
 			s := &server{driver: driver, url: address, schema: fmt.Sprintf("go_test_%d", time.Now().UnixNano())}
 			root := map[string]string{"postgres": "public", "mysql": "information_schema"}[driver]

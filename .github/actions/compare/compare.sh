@@ -9,7 +9,8 @@ litelab=${LITELAB:-$home/target/release/litelab}
 build() {
     (cd "$home" && cargo build --release --locked -p litelab --features servers)
     local runners
-    read -r -a runners <<<"$INPUT_RUNNERS"
+    # Words of all lines. `read` fails at the end of its input.
+    read -r -d '' -a runners <<<"$INPUT_RUNNERS" || true
     [ ${#runners[@]} = 0 ] || "$litelab" runners build "${runners[@]}"
 }
 
@@ -39,8 +40,9 @@ base_tree() {
 # run_study TREE FILE: runs the study of a tree, which resolves relative names in it.
 run_study() {
     local tree=$1 file=$2 arguments
-    read -r -a arguments <<<"${INPUT_RUN_ARGS:-}"
-    (cd "$tree" && "$litelab" run "$INPUT_STUDY" --dir "$databases" -o "$file" "${arguments[@]}")
+    read -r -d '' -a arguments <<<"${INPUT_RUN_ARGS:-}" || true
+    # The bash of macOS takes an empty array for an unset variable.
+    (cd "$tree" && "$litelab" run "$INPUT_STUDY" --dir "$databases" -o "$file" ${arguments[@]+"${arguments[@]}"})
 }
 
 measure() {
@@ -59,6 +61,10 @@ measure() {
     case $INPUT_STUDY in
     *.toml) ;;
     *) refuse "study: $INPUT_STUDY: a study is a .toml file" ;;
+    esac
+    case ${INPUT_FAIL:-true},${INPUT_STRICT:-false} in
+    true,true | true,false | false,true | false,false) ;;
+    *) refuse "fail: ${INPUT_FAIL:-true}, strict: ${INPUT_STRICT:-false}: each is true or false" ;;
     esac
     [ -n "$INPUT_BASE" ] || refuse "base: there is no commit to compare with; give one with the input base"
     local sides=(head)

@@ -11,12 +11,18 @@ build() {
 }
 
 examine() {
-    local highest=0 number=0 line code
+    local highest=0 number=0 line code words word arguments
     while IFS= read -r line; do
         [ -n "${line// /}" ] || continue
         number=$((number + 1)) code=0
         # xargs splits the line as a shell does and expands nothing. Its own exit code does not tell 2 from 3.
-        mapfile -t arguments < <(xargs -n 1 printf '%s\n' <<<"$line")
+        if ! words=$(xargs -n 1 printf '%s\n' <<<"$line"); then
+            echo "::error::litelab doctor: $line: a quotation mark has no second one"
+            if [ "$highest" -lt 2 ]; then highest=2; fi
+            continue
+        fi
+        arguments=()
+        while IFS= read -r word; do arguments+=("$word"); done <<<"$words"
         "$litelab" doctor "${arguments[@]}" --format github --fail-on "$INPUT_FAIL_ON" || code=$?
         if [ "$code" -gt "$highest" ]; then highest=$code; fi
         if [ -n "$INPUT_SARIF" ]; then
@@ -26,6 +32,10 @@ examine() {
                 rm "$INPUT_SARIF/litelab-$number.sarif"
         fi
     done <<<"$INPUT_CHECKS"
+    if [ "$number" = 0 ]; then
+        echo "::error::litelab doctor: the input checks is empty: name a database in each of its lines"
+        return 2
+    fi
     return "$highest"
 }
 

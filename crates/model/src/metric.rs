@@ -244,7 +244,7 @@ impl Measure {
         match self {
             Self::Throughput | Self::Period | Self::RowsPerSecond | Self::RowTime | Self::Cpu | Self::Written => true,
             Self::Fairness | Self::TimerTime | Self::TimerCalls => true,
-            Self::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::Timer),
+            Self::Latency(timing, _) => !matches!(timing, Timing::Probe | Timing::PoolWait | Timing::Timer),
             _ => false,
         }
     }

@@ -92,6 +92,9 @@ pub fn resolve(params: &IndexMap<String, Generator>, vars: &Vars) -> Result<Vec<
         .collect()
 }
 
+/// Longest chain of hashes of hashes.
+const MAX_CHAIN: usize = 64;
+
 fn place<'a>(
     name: &'a String,
     params: &'a IndexMap<String, Generator>,
@@ -105,7 +108,13 @@ fn place<'a>(
         return Err(format!("param `{name}` refers to itself in a circle"));
     }
     if let Some(Generator::Sha256Of(of)) = params.get(name) {
-        lookup("parameter", of, params).map_err(|e| format!("param `{name}`: sha256_of: {e}"))?;
+        let hashed = lookup("parameter", of, params).map_err(|e| format!("param `{name}`: sha256_of: {e}"))?;
+        if matches!(hashed, Generator::Yielded(_)) {
+            return Err(format!("param `{name}`: sha256_of: `{of}` is yielded, so its value is not known beforehand"));
+        }
+        if depth > MAX_CHAIN {
+            return Err(format!("param `{name}`: more than {MAX_CHAIN} hashes of hashes"));
+        }
         place(of, params, ordered, depth + 1)?;
     }
     ordered.push(name);
@@ -212,6 +221,7 @@ mod tests {
         for (toml, part) in [
             ("a = { sha256_of = \"b\" }", "unknown parameter `b`"),
             ("a = { sha256_of = \"b\" }\nb = { sha256_of = \"a\" }", "in a circle"),
+            ("a = { sha256_of = \"b\" }\nb = { yielded = \"b\" }", "`b` is yielded"),
             ("a = { uniform = [5, 1] }", "range is empty"),
             ("a = { uniform = [1, \"$rws\"] }", "unknown variable `rws`"),
             ("a = { choice = [] }", "at least one"),

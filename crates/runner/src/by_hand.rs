@@ -121,6 +121,17 @@ impl ByHand {
         self.idle.0.send(connection).map_err(ended)?;
         done
     }
+
+    /// Runs a transaction that only reads.
+    fn query(&self, request: &mut Request<'_>) -> Result<Reply, Fault> {
+        self.read(|connection| {
+            // Rolled back if it fails.
+            let transaction = connection.unchecked_transaction().map_err(fault)?;
+            let reply = request.run_attempt(&mut Cached::new(connection, &self.reading))?;
+            transaction.commit().map_err(fault)?;
+            Ok(reply)
+        })
+    }
 }
 
 /// Takes the result of work that was answered.
@@ -170,9 +181,7 @@ impl Library for ByHand {
 
     async fn run(&self, mut request: Request<'static>) -> Result<Reply, Fault> {
         if !writes(&request)? {
-            return tokio::task::block_in_place(|| {
-                self.read(|connection| request.run_attempt(&mut Cached::new(connection, &self.reading)))
-            });
+            return tokio::task::block_in_place(|| self.query(&mut request));
         }
         let checked = self.writing.clone();
         let work = move |connection: &Connection| request.run_attempt(&mut Cached::new(connection, &checked));
@@ -197,7 +206,7 @@ impl Library for ByHand {
 impl GroupCommit for ByHand {
     fn run_blocking(&self, mut request: Request<'_>) -> Result<Reply, Fault> {
         if !writes(&request)? {
-            return self.read(|connection| request.run_attempt(&mut Cached::new(connection, &self.reading)));
+            return self.query(&mut request);
         }
         let work = |connection: &Connection| request.run_attempt(&mut Cached::new(connection, &self.writing));
         let (answer, answered) = sync_channel(1);

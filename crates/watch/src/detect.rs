@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use litelab_observe::live::Moment;
-use litelab_record::recording::DatabaseView;
+use litelab_record::recording::{DatabaseView, ReaderView, Totals};
 
 use crate::event::{EventFacts, Kind};
 use crate::thresholds as limit;
@@ -44,8 +44,8 @@ pub(crate) struct Detector {
     since: BTreeMap<Kind, Instant>,
     /// Size of the log at which its growth is the next event.
     growth: u64,
-    locked: VecDeque<(Instant, f64, u64)>,
-    /// Looks with a reader since the last reset of the log, and all looks.
+    locked: VecDeque<(Instant, Totals)>,
+    /// Looks with a reader since the last reset of the log or the last gap between readers, all looks, and its time.
     read: (u64, u64, Option<Instant>),
     resets: Tally,
     came: Tally,
@@ -131,7 +131,8 @@ impl Detector {
             };
             // With locking_mode = EXCLUSIVE a process in WAL mode has this lock for all its life.
             let own = view.mode == "wal" && lock.lock == "exclusive";
-            if lock.seconds >= least.as_secs_f64() && !own {
+            // Half of the time before the first look with it is a guess.
+            if lock.seconds - lock.error_seconds >= least.as_secs_f64() && !own {
                 found.lasts(kind, lock.pid, EventFacts { seconds: lock.seconds, ..EventFacts::default() });
             }
         }
@@ -139,12 +140,18 @@ impl Detector {
 
     fn checkpoints(&mut self, now: Instant, view: &DatabaseView, found: &mut Found) {
         let stuck = view.stuck_seconds.unwrap_or(0.0);
-        if view.backlog_frames.unwrap_or(0) >= limit::STARVED_FRAMES && stuck >= limit::STARVED.as_secs_f64() {
+        let is_long = view.backlog_frames.unwrap_or(0) >= limit::STARVED_FRAMES;
+        // A large commit after a quiet time is copied in a moment.
+        let lasted = self.lasted(Kind::StarvedCheckpoint, is_long, now, limit::STARVED);
+        if lasted && stuck >= limit::STARVED.as_secs_f64() {
             // A reader that began a moment ago does not keep the checkpoint from what it has not copied for long.
-            let is_old = |seconds: f64| seconds >= limit::STARVED.as_secs_f64() / 2.0;
-            let reader = view.readers.iter().find(|reader| reader.pins_frames > 0 && is_old(reader.seconds));
+            let is_old = |reader: &&ReaderView| {
+                reader.pins_frames > 0 && reader.seconds - reader.error_seconds >= limit::STARVED.as_secs_f64() / 2.0
+            };
+            let reader = view.readers.iter().find(is_old);
+            let since = self.since.get(&Kind::StarvedCheckpoint).map_or(stuck, |since| (now - *since).as_secs_f64());
             let facts = EventFacts {
-                seconds: reader.map_or(stuck, |reader| reader.seconds),
+                seconds: reader.map_or(stuck.min(since), |reader| reader.seconds),
                 bytes: reader.map_or(view.backlog_bytes.unwrap_or(0), |reader| reader.pins_bytes),
                 slot: reader.and_then(|reader| reader.slot),
                 ..EventFacts::default()
@@ -168,8 +175,12 @@ impl Detector {
             self.read = (read, all, Some(since));
         }
         let share = read as f64 / all.max(1) as f64;
+        if share < limit::NO_GAP_SHARE {
+            // A gap: the time begins again. Otherwise an idle hour would outweigh the hours that follow.
+            self.read = (0, 0, Some(now));
+        }
         let copied = view.backlog_frames.unwrap_or(0) < limit::STARVED_FRAMES;
-        if now - since >= limit::NO_GAP && share >= 0.99 && copied {
+        if now - since >= limit::NO_GAP && share >= limit::NO_GAP_SHARE && copied {
             let facts = EventFacts {
                 seconds: (now - since).as_secs_f64(),
                 bytes: view.wal_bytes.unwrap_or(0),
@@ -183,17 +194,21 @@ impl Detector {
 
     fn storm(&mut self, now: Instant, view: &DatabaseView, found: &mut Found) {
         if self.locked.back().is_none_or(|(at, ..)| now - *at >= Duration::from_secs(1)) {
-            self.locked.push_back((now, view.totals.write_locked_seconds, view.totals.commits));
+            self.locked.push_back((now, view.totals));
         }
-        while self.locked.len() > 1 && self.locked.get(1).is_some_and(|(at, ..)| now - *at >= limit::STORM) {
+        let is_enough = |(at, totals): &(Instant, Totals)| {
+            now - *at >= limit::STORM && view.totals.looks - totals.looks >= limit::STORM_LOOKS
+        };
+        while self.locked.get(1).is_some_and(is_enough) {
             self.locked.pop_front();
         }
-        let Some((begin, locked, commits)) = self.locked.front() else { return };
+        let Some((begin, totals)) = self.locked.front() else { return };
         let seconds = (now - *begin).as_secs_f64();
-        let share = (view.totals.write_locked_seconds - locked) / seconds.max(f64::MIN_POSITIVE);
-        let commits = view.totals.commits - commits;
+        let share = (view.totals.write_locked_seconds - totals.write_locked_seconds) / seconds.max(f64::MIN_POSITIVE);
+        let commits = view.totals.commits - totals.commits;
+        let is_whole = self.locked.front().is_some_and(is_enough);
         let many = view.open_by.len() >= limit::STORM_PROCESSES || !view.waiters.is_empty();
-        if seconds >= limit::STORM.as_secs_f64() && share >= limit::STORM_SHARE && commits as f64 >= seconds && many {
+        if is_whole && share >= limit::STORM_SHARE && commits as f64 >= seconds && many {
             let count = view.open_by.len() as u64;
             found.lasts(Kind::BusyStorm, None, EventFacts { seconds, share, count, ..EventFacts::default() });
         }
@@ -230,7 +245,11 @@ impl Detector {
             }
         }
         let log = view.wal_bytes.unwrap_or(0);
-        self.growth = if log < limit::GROWTH { limit::GROWTH } else { self.growth.max(limit::GROWTH) };
+        self.growth = self.growth.max(limit::GROWTH);
+        // A log that was truncated can pass its sizes again.
+        while self.growth > limit::GROWTH && log < self.growth / 2 {
+            self.growth /= 2;
+        }
         if log >= self.growth {
             while log >= self.growth {
                 self.growth *= 2;

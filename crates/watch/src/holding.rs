@@ -47,13 +47,19 @@ impl Holdings {
         let note = |index: WalIndex| (index.backfill_attempted > index.backfilled).then_some(index.backfill_attempted);
         let note = |index: Option<WalIndex>| index.and_then(note);
         let copies = note(moment.index).is_some() && note(moment.index) == note(self.index);
+        // A checkpoint copies while it has slot 0 alone, so who reads by that slot afterwards began later. A log is
+        // restarted after all of it was copied.
+        let copied = self.index.zip(moment.index).is_some_and(|(before, after)| {
+            if before.salts == after.salts { after.backfilled > before.backfilled } else { before.backlog() > 0 }
+        });
         let now = moment.at;
         let held = moment.holds.iter().map(|hold| {
             let mark = mark(hold.lock, moment.index.as_ref());
             let before = self.held.iter().find(|held| {
                 let hold_on = held.hold.lock == hold.lock && held.hold.pid == hold.pid && held.hold.waits == hold.waits;
                 let same = match hold.lock {
-                    Lock::Read(0) | Lock::Shared => true,
+                    Lock::Read(0) => !copied,
+                    Lock::Shared => true,
                     Lock::Read(_) => held.mark == mark && salts(moment.index) == salts(self.index),
                     _ if hold.waits => true,
                     Lock::Write | Lock::Reserved | Lock::Pending | Lock::Exclusive | Lock::Recover => no_commit,

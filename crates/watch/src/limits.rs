@@ -37,7 +37,8 @@ pub(crate) fn of(look: &Look) -> Vec<Limit> {
             add(name, text);
         }
     }
-    limits.dedup();
+    let mut seen = std::collections::HashSet::new();
+    limits.retain(|limit| seen.insert((limit.name.clone(), limit.text.clone())));
     limits
 }
 

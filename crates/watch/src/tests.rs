@@ -329,6 +329,67 @@ fn sizes_and_modes_that_change_are_told() {
 }
 
 #[test]
+fn a_log_that_was_truncated_passes_its_sizes_again() {
+    let mut script = Script::new();
+    for size in [300_u64, 64, 130, 70, 200] {
+        script.moment.files.wal = Some(size << 20);
+        script.look(100);
+    }
+    let grown: Vec<&Event> = script.all.iter().filter(|event| event.kind == "growth").collect();
+    assert_eq!(grown.len(), 3, "300, 130 and 200 MiB: {:?}", script.kinds());
+}
+
+#[test]
+fn with_long_intervals_a_lock_seen_once_is_not_held_for_long() {
+    let mut script = Script::new();
+    script.look(0);
+    script.holds(&[(Lock::Write, 7)]);
+    script.look(60_000);
+    script.commit(1);
+    script.look(60_000);
+    assert_eq!(script.kinds(), [], "two transactions of any length");
+    // The same transaction at two looks.
+    script.look(60_000);
+    assert_eq!(script.kinds(), [("long-write", Phase::Begin)]);
+}
+
+#[test]
+fn a_large_commit_after_a_quiet_time_is_no_starved_checkpoint() {
+    let mut script = Script::new();
+    script.looks(60_000);
+    script.commit(5000);
+    script.looks(5000);
+    assert!(!script.kinds().contains(&("starved-checkpoint", Phase::Begin)), "{:?}", script.kinds());
+    script.looks(6000);
+    assert!(script.kinds().contains(&("starved-checkpoint", Phase::Begin)), "{:?}", script.kinds());
+}
+
+#[test]
+fn idle_time_does_not_hide_that_there_is_no_gap_between_readers() {
+    let mut script = Script::new();
+    script.commit(5000);
+    script.index().backfilled = 5000;
+    script.looks(600_000);
+    script.holds(&[(Lock::Read(1), 7)]);
+    script.looks(29_000);
+    assert!(!script.kinds().contains(&("no-reader-gap", Phase::Begin)), "{:?}", script.kinds());
+    script.looks(2000);
+    assert!(script.kinds().contains(&("no-reader-gap", Phase::Begin)), "{:?}", script.kinds());
+}
+
+#[test]
+fn a_checkpoint_ends_the_age_of_a_reader_of_the_file_alone() {
+    let mut script = Script::new();
+    script.index().backfilled = 100;
+    script.holds(&[(Lock::Read(0), 7)]);
+    script.looks(5000);
+    script.commit(10);
+    script.index().backfilled = 110;
+    let view = script.look(100);
+    assert_eq!(view.databases[0].readers[0].seconds, 0.05);
+}
+
+#[test]
 fn a_file_system_that_fills_is_told_with_its_time() {
     let mut script = Script::new();
     script.moment.free_bytes = Some(1 << 30);

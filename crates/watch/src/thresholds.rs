@@ -14,8 +14,11 @@ pub(crate) const STARVED_FRAMES: u32 = 2000;
 /// The log has this length without a reset for this long, and in this share of looks a process reads it.
 pub(crate) const NO_GAP: Duration = Duration::from_secs(30);
 pub(crate) const NO_GAP_FRAMES: u32 = 4000;
-/// The write lock is held in this share of looks over this time, with at least this number of processes.
+pub(crate) const NO_GAP_SHARE: f64 = 0.99;
+/// The write lock is held in this share of looks over this time and this number of looks, with at least this number of
+/// processes.
 pub(crate) const STORM: Duration = Duration::from_secs(10);
+pub(crate) const STORM_LOOKS: u64 = 20;
 pub(crate) const STORM_SHARE: f64 = 0.95;
 pub(crate) const STORM_PROCESSES: usize = 3;
 /// Size of the log file that is the first event of growth; each doubling is the next.

@@ -30,7 +30,8 @@ export function result(statement, column) {
 export function copy(statements) {
     if (!Array.isArray(statements) || statements.length === 0) throw new TypeError('a plan is an array of statements');
     let size = 0;
-    const content = statements.map((statement, at) => {
+    // Unlike `map`, it does not skip what an array lacks.
+    const content = Array.from(statements, (statement, at) => {
         const { sql, params, expect } = statement ?? {};
         if (typeof sql !== 'string') throw new TypeError(`statement ${at}: sql is no string`);
         if (expect !== undefined && !(Number.isInteger(expect) && expect >= 0)) {

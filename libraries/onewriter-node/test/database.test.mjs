@@ -144,7 +144,7 @@ for (const driver of DRIVERS) {
 
 test('what is no plan is refused', async (t) => {
     const db = await create(t, [NOTE]);
-    const bad = [undefined, [], {}, ['SELECT 1'], [null], [{ sql: 1 }]];
+    const bad = [undefined, [], {}, ['SELECT 1'], [null], [{ sql: 1 }], new Array(1)];
     const params = [[true], [undefined], [{}], [() => 1], [Symbol('a')], [[1]], [new Date()], 'text', 5, null];
     const withParams = params.map((params) => [{ sql: 'SELECT ?', params }]);
     const withExpect = [-1, 0.5, '1', null].map((expect) => [{ sql: 'SELECT 1', expect }]);

@@ -5,11 +5,19 @@ import { test } from 'node:test';
 
 import { codeOf, create, DRIVERS } from './databases.mjs';
 
+const JOURNALLESS = [
+    'CREATE TABLE typed(a INTEGER) STRICT',
+    'CREATE TABLE note(tags)',
+    "INSERT INTO note VALUES ('[1]'), ('[')",
+    'CREATE TABLE tag(name)',
+];
+
 const SCHEMA = [
     'CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE, n CHECK (n >= 0))',
     "INSERT INTO t VALUES (1, 'taken', 1), (2, 'two', 2)",
     'CREATE TABLE child(t REFERENCES t(id) DEFERRABLE INITIALLY DEFERRED)',
     'CREATE TABLE log(x)',
+    ...JOURNALLESS,
     'CREATE TABLE first(a UNIQUE ON CONFLICT FAIL)',
     `CREATE TRIGGER "raise" BEFORE INSERT ON t WHEN new.n > 100 BEGIN
         INSERT INTO log VALUES (new.n);
@@ -31,6 +39,8 @@ const FAILING = {
     ],
     SQLITE_CONSTRAINT_CHECK: ['UPDATE t SET n = n - 2 WHERE id IN (1, 2)'],
     SQLITE_CONSTRAINT_TRIGGER: [101, 102, 103].map((n) => `INSERT INTO t(n) VALUES (${n})`),
+    // Without a statement journal: the rows before the error stay in the transaction.
+    SQLITE_CONSTRAINT_DATATYPE: ["INSERT INTO typed VALUES (1), ('x')"],
     SQLITE_CONSTRAINT_FOREIGNKEY: ['INSERT INTO child VALUES (99)'],
     SQLITE_ERROR: [
         'SELECT FROM WHERE',
@@ -38,6 +48,7 @@ const FAILING = {
         "UPDATE t SET n = json(CASE id WHEN 1 THEN '1' ELSE '{' END)",
         'SELECT abs(-9223372036854775807 - 1)',
         'CREATE TABLE t(again)',
+        'INSERT INTO tag SELECT j.value FROM note, json_each(note.tags) AS j',
     ],
     SQLITE_MISMATCH: ["INSERT INTO t(id) VALUES (50), ('text')"],
     ERR_EXPECT: [
@@ -85,6 +96,8 @@ const state = async (db) => ({
     t: await db.read('SELECT * FROM t ORDER BY id'),
     child: await db.read('SELECT * FROM child'),
     first: await db.read('SELECT * FROM first'),
+    typed: await db.read('SELECT * FROM typed'),
+    tag: await db.read('SELECT * FROM tag'),
     header: await db.read('SELECT user_version, application_id FROM pragma_user_version, pragma_application_id'),
 });
 
@@ -118,6 +131,15 @@ for (const driver of DRIVERS) {
             assert.deepEqual(await state(db), before);
         });
     }
+
+    // In SCHEMA the conflict resolution FAIL occurs, so that no statement of it is trusted to be taken back.
+    test(`${driver}: nothing stays of a statement that SQLite keeps no journal for`, async (t) => {
+        const db = await create(t, JOURNALLESS, { driver });
+        assert.equal(await codeOf(db.execute("INSERT INTO typed VALUES (1), ('x')")), 'SQLITE_CONSTRAINT_DATATYPE');
+        const malformed = 'INSERT INTO tag SELECT j.value FROM note, json_each(note.tags) AS j';
+        assert.equal(await codeOf(db.execute(malformed)), 'SQLITE_ERROR');
+        for (const table of ['typed', 'tag']) assert.deepEqual(await db.read(`SELECT * FROM ${table}`), []);
+    });
 
     test(`${driver}: many that fail in one commit, each in another way`, async (t) => {
         const db = await create(t, SCHEMA, { driver });

@@ -64,6 +64,7 @@ fn several_databases_missing_ones_and_other_files() {
     let modes: Vec<&Value> = (0..3).map(|at| &view["databases"][at]["mode"]).collect();
     assert_eq!(modes, ["wal", "unknown", "unknown"]);
     assert!(refused(folder.path(), &["watch", "."]).contains("a folder"));
+    assert!(refused(folder.path(), &["watch", "a.db", "./a.db", "--once"]).contains("named twice"));
     assert!(refused(folder.path(), &["watch", "/dev/null", "--once"]).contains("no regular file"));
     let itself = ["watch", "a.db", "new.db", "--record", "new.db"];
     assert!(refused(folder.path(), &itself).contains("the recording itself"));

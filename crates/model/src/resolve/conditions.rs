@@ -46,12 +46,21 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
         let value = quantity.map_or(Ok(default), |q| q.number(vars)).map_err(|e| format!("{name}: {e}"))?;
         positive(name, value, low)
     };
+    // Beyond these a search tries thousands of rates, or none between two.
+    let within = |name: &str, value: f64, low: f64, high: f64| {
+        let message = || format!("{name} is {value}: it must be from {low} to {high}");
+        if (low..=high).contains(&value) { Ok(value) } else { Err(message()) }
+    };
+    let (factor, precision) = (
+        number("factor", search.factor.as_ref(), 2.0, 1.0)?,
+        number("precision", search.precision.as_ref(), 0.1, 0.0)?,
+    );
     let repeats = search.repeats.as_ref().map_or(Ok(3), |q| q.integer(vars, 1, 99));
     let plan = SearchPlan {
         role: role.name.clone(),
         from: number("from", Some(&search.from), 1.0, 0.0)?,
-        factor: number("factor", search.factor.as_ref(), 2.0, 1.0)?,
-        precision: number("precision", search.precision.as_ref(), 0.1, 0.0)?,
+        factor: within("factor", factor, 1.01, 10_000.0)?,
+        precision: within("precision", precision, 0.001, 10.0)?,
         repeats: repeats.map_err(|e| format!("repeats: {e}"))? as u32,
         holds: search.holds.iter().map(limit).collect::<Result<_, _>>()?,
     };

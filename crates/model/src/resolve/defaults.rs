@@ -52,6 +52,7 @@ fn states(scenario: &Scenario, dimension: &str) -> bool {
         "data_rows" => scenario.data_rows.is_some(),
         "workers" => scenario.roles.values().any(|role| role.workers.is_some()),
         _ => match dimension.split_once('.') {
+            Some(("option", name)) => scenario.options.contains_key(name),
             Some((role, "workers")) => scenario.roles.get(role).is_some_and(|r| r.workers.is_some()),
             Some((role, "rate")) => scenario.roles.get(role).is_some_and(|r| r.rate.is_some()),
             _ => scenario.vars.contains_key(dimension),

@@ -53,6 +53,9 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
         if let Some((name, _)) = scenario.setups.iter().flatten().find(|(name, _)| vary.contains_key(*name)) {
             return Err(format!("setup: `{name}` stands in `vary` already, and in combination it has one value"));
         }
+        if out.len().saturating_mul(scenario.setups.len()) > MAX_VARIANTS {
+            return Err(format!("it would have more than {MAX_VARIANTS} variants"));
+        }
         let with = |setup: &Dimensions| {
             let setup = setup.clone();
             out.iter().map(move |other| setup.iter().chain(other).map(|(n, v)| (n.clone(), v.clone())).collect())
@@ -68,6 +71,9 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
         if out.len() == before && !may_be_absent {
             return Err(format!("{key}: no combination has {}", describe(selector)));
         }
+    }
+    if out.len().saturating_add(scenario.variants.len()) > MAX_VARIANTS {
+        return Err(format!("it would have more than {MAX_VARIANTS} variants"));
     }
     out.extend(scenario.variants.iter().cloned());
     for (i, one) in out.iter().enumerate() {

@@ -194,7 +194,12 @@ fn a_search_that_could_not_end_or_means_nothing_is_refused() {
             assert!(resolved(&[BY_TIME, &search]).is_ok(), "{search}");
         }
     }
+    // No next rate, or the first kept rate would be the highest that may be tried.
+    for factor in ["1.0000000000000002", "2000000"] {
+        here(BY_TIME, &search(&format!("factor = {factor}, {HOLDS}")), &["factor", "from 1.01 to 10000"]);
+    }
     here(BY_TIME, &search(&format!("precision = 0, {HOLDS}")), &["precision", "above 0"]);
+    here(BY_TIME, &search(&format!("precision = 1e-17, {HOLDS}")), &["precision", "from 0.001 to 10"]);
     here(BY_TIME, &format!("search = {{ rate = \"w\", from = 0, {HOLDS} }}"), &["from", "above 0"]);
     here(BY_TIME, &format!("search = {{ rate = \"w\", from = \"$fro\", {HOLDS} }}"), &["from", "`fro`"]);
     for repeats in ["0", "100", "1.5"] {

@@ -7,11 +7,14 @@ use super::token::Token;
 /// The token range of the parenthesised group directly after `VALUES`; `None` if no group follows or it is unclosed.
 ///
 /// Of several `VALUES`, the last one outside parentheses counts, or the last one if all are inside. `VALUES` after
-/// `DUPLICATE` never counts: MySQL has `ON DUPLICATE KEY UPDATE a = VALUES(a)`.
+/// `DUPLICATE KEY` never counts: MySQL has `ON DUPLICATE KEY UPDATE a = VALUES(a)`.
 #[must_use]
 pub fn values(tokens: &[Token<'_>]) -> Option<Range<usize>> {
     let is = |token: &Token<'_>, word: &str| matches!(token, Token::Word(w) if w.eq_ignore_ascii_case(word));
-    let end = tokens.iter().position(|token| is(token, "duplicate")).unwrap_or(tokens.len());
+    let is_key =
+        |after: &[Token<'_>]| after.iter().find(|token| !is_blank(token)).is_some_and(|token| is(token, "key"));
+    let end = (0..tokens.len()).find(|at| is(&tokens[*at], "duplicate") && is_key(&tokens[at + 1..]));
+    let end = end.unwrap_or(tokens.len());
     let (mut depth, mut outside, mut last) = (0_usize, None, None);
     for (at, token) in tokens[..end].iter().enumerate() {
         match token {
@@ -70,6 +73,7 @@ mod tests {
         assert_eq!(group("INSERT INTO t(a) VALUES (:a, f(')')) RETURNING (a)"), Some("(:a, f(')'))".into()));
         assert_eq!(group("insert into t values /* ( */\n(1)"), Some("(1)".into()));
         assert_eq!(group("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = VALUES(a)"), Some("(1)".into()));
+        assert_eq!(group("INSERT INTO duplicate(duplicate) VALUES (1)"), Some("(1)".into()));
     }
 
     #[test]

@@ -21,6 +21,8 @@ export class Writer {
     #time;
     /** Whether the open transaction contains complete plans only. */
     #isWhole = true;
+    /** Whether the execution of the last statement has begun: before, it was compiled. */
+    #hasBegun = false;
     #begin;
     #commit;
     #rollback;
@@ -129,17 +131,24 @@ export class Writer {
     }
 
     /**
-     * Whether SQLite has rolled back a failed statement: it does, except with the conflict resolution `FAIL` of the
-     * statement, a trigger or a column (https://sqlite.org/lang_conflict.html). The error of a driver may come after
-     * the statement has succeeded, for example because a number in its row is too large.
+     * Whether nothing of a failed statement is left. SQLite takes back one that violates a constraint, except with the
+     * conflict resolution `FAIL` of the statement, a trigger or a column (https://sqlite.org/lang_conflict.html). It
+     * keeps no journal for other errors, such as a wrong type in a `STRICT` table or malformed JSON in `json_each`:
+     * within a transaction the rows before the error stay. The error of a driver may come after the statement has
+     * succeeded, for example because a number in its row is too large.
      */
     #isTakenBack(sql, { code }) {
-        return code.startsWith('SQLITE_') && !/fail/i.test(sql) && this.#failing.execute().length === 0;
+        if (!this.#hasBegun) return true;
+        const isJournaled = code.startsWith('SQLITE_CONSTRAINT') && code !== 'SQLITE_CONSTRAINT_DATATYPE';
+        return isJournaled && !/fail/i.test(sql) && this.#failing.execute().length === 0;
     }
 
     #statement([sql, params, expect, refers], results) {
+        this.#hasBegun = false;
         const statement = this.#statements.get(sql);
-        const answer = statement.execute(refers ? resolved(params, results) : params);
+        const values = refers ? resolved(params, results) : params;
+        this.#hasBegun = true;
+        const answer = statement.execute(values);
         const count = typeof answer === 'number' ? answer : answer.length;
         if (expect !== undefined && count !== expect) {
             throw new OnewriterError('ERR_EXPECT', `${count} rows, where ${expect} were expected`);

@@ -17,6 +17,8 @@ use crate::exit::BadInput;
 const AT_ONCE: usize = 4;
 /// Time after which a program is ended.
 const DEADLINE: Duration = Duration::from_secs(30);
+/// Time for programs that still run when the watch ends; less than that of the whole program after a signal.
+const LAST: Duration = Duration::from_secs(5);
 
 /// Programs for events.
 pub struct Actions {
@@ -24,8 +26,8 @@ pub struct Actions {
     webhook: Option<String>,
     least: Severity,
     every: Duration,
-    /// Last call for a kind of event of a database, and the number of events left out since.
-    last: HashMap<(String, String), (Instant, u64)>,
+    /// Last call for a kind of event of a database, if there was one, and the number of events left out since.
+    last: HashMap<(String, String), (Option<Instant>, u64)>,
     running: Vec<(Child, Instant, &'static str)>,
     failures: Vec<String>,
 }
@@ -50,20 +52,19 @@ impl Actions {
         }
         let now = Instant::now();
         let key = (event.database.clone(), event.kind.clone());
-        let left_out = match self.last.get_mut(&key) {
-            Some((at, left_out)) if now - *at < self.every => {
-                *left_out += 1;
-                return;
-            }
-            Some((_, left_out)) => *left_out,
-            None => 0,
-        };
+        let (at, left_out) = self.last.entry(key).or_default();
+        if at.is_some_and(|at| now - at < self.every) {
+            *left_out += 1;
+            return;
+        }
         let started = usize::from(self.exec.is_some()) + usize::from(self.webhook.is_some());
         if self.running.len() + started > AT_ONCE {
+            *left_out += 1;
             self.failures.push(format!("{} programs of events are still running: one event was left out", AT_ONCE));
             return;
         }
-        self.last.insert(key, (now, 0));
+        *at = Some(now);
+        let left_out = std::mem::take(left_out);
         let mut body = serde_json::to_value(event).unwrap_or_default();
         body["left_out_before"] = left_out.into();
         let body = format!("{body}\n");
@@ -113,6 +114,20 @@ impl Actions {
             }
             Ok(Some(_)) | Err(_) => false,
         });
+    }
+
+    /// Waits for the programs that run, for at most [`LAST`], then ends the others. Returns the failures.
+    pub fn finish(&mut self) -> Vec<String> {
+        let begun = Instant::now();
+        while !self.running.is_empty() && begun.elapsed() < LAST {
+            std::thread::sleep(Duration::from_millis(20));
+            self.reap();
+        }
+        for (mut child, _, option) in self.running.drain(..) {
+            self.failures.push(format!("{option}: ended without a result, because the watch ends"));
+            end(&mut child);
+        }
+        self.failures()
     }
 
     /// Failures since the last call.

@@ -10,6 +10,7 @@ mod serve;
 mod session;
 mod state;
 
+use std::collections::HashSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -119,6 +120,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         }
         return replay::run(&recording);
     }
+    let mut files = HashSet::new();
     for path in &args.databases {
         if path.is_dir() {
             return Err(BadInput(format!("{}: a folder; name the database in it", path.display())).into());
@@ -130,6 +132,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         // A pipe would wait for its writer.
         if path.metadata().is_ok_and(|about| !about.is_file()) {
             return Err(BadInput(format!("{}: no regular file", path.display())).into());
+        }
+        // Its counters would be added twice, and its processes be those of the first name alone.
+        if !files.insert(path.canonicalize().or_else(|_| std::path::absolute(path))?) {
+            return Err(BadInput(format!("{}: this database is named twice", path.display())).into());
         }
     }
     let interval = if args.once { args.interval.min(Duration::from_millis(100)) } else { args.interval };

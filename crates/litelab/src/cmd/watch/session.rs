@@ -116,10 +116,13 @@ impl Session {
         self.watch.active()
     }
 
-    /// Ends the recording. Returns whether all of it was stored.
+    /// Ends the recording and the programs of events. Returns whether all of it was stored.
     pub fn end(&mut self) -> Result<bool> {
         if let Some(recorder) = self.recorder.take() {
             recorder.writer.finish()?;
+        }
+        for failure in self.actions.finish() {
+            warn(failure);
         }
         Ok(!self.has_failed)
     }
