@@ -202,13 +202,12 @@ impl Detector {
         while self.locked.get(1).is_some_and(is_enough) {
             self.locked.pop_front();
         }
-        let Some((begin, totals)) = self.locked.front() else { return };
+        let Some((begin, totals)) = self.locked.front().filter(|first| is_enough(first)) else { return };
         let seconds = (now - *begin).as_secs_f64();
-        let share = (view.totals.write_locked_seconds - totals.write_locked_seconds) / seconds.max(f64::MIN_POSITIVE);
+        let share = (view.totals.write_locked_seconds - totals.write_locked_seconds) / seconds;
         let commits = view.totals.commits - totals.commits;
-        let is_whole = self.locked.front().is_some_and(is_enough);
         let many = view.open_by.len() >= limit::STORM_PROCESSES || !view.waiters.is_empty();
-        if is_whole && share >= limit::STORM_SHARE && commits as f64 >= seconds && many {
+        if share >= limit::STORM_SHARE && commits as f64 >= seconds && many {
             let count = view.open_by.len() as u64;
             found.lasts(Kind::BusyStorm, None, EventFacts { seconds, share, count, ..EventFacts::default() });
         }

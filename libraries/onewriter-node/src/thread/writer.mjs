@@ -131,7 +131,7 @@ export class Writer {
     }
 
     /**
-     * Whether nothing of a failed statement is left. SQLite takes back one that violates a constraint, except with the
+     * Whether nothing of a failed statement is left. SQLite undoes one that violates a constraint, except with the
      * conflict resolution `FAIL` of the statement, a trigger or a column (https://sqlite.org/lang_conflict.html). It
      * keeps no journal for other errors, such as a wrong type in a `STRICT` table or malformed JSON in `json_each`:
      * within a transaction the rows before the error stay. The error of a driver may come after the statement has
