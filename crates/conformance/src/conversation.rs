@@ -101,7 +101,7 @@ impl Started {
         }
         let took = begun.elapsed();
         for process in &mut self.processes {
-            exit_code(process, 0, "after its result")?;
+            ends(process, 0, "after its result", self.patience)?;
         }
         Ok(Heard { connections: self.connections, ticks, result: merge(results), took })
     }
@@ -134,7 +134,7 @@ impl Started {
             match next(process, self.patience, begun)? {
                 Message::Tick(_) => {}
                 Message::Failed(failed) => {
-                    exit_code(process, 1, "after `failed`")?;
+                    ends(process, 1, "after `failed`", self.patience)?;
                     return Ok(failed);
                 }
                 other => return Err(format!("it said {} in place of `failed`", brief(&other)).into()),
@@ -146,11 +146,7 @@ impl Started {
     pub fn close_input(mut self) -> Result {
         for process in &mut self.processes {
             process.close_input();
-            match process.next_line(self.patience.silence, &mut || true) {
-                Ok(line) => return Err(format!("it was not told to go, and then said {}", brief(&line)).into()),
-                Err(e) if is_silence(&e) => return Err(format!("its input ended before `go`, and {e}").into()),
-                Err(_) => exit_code(process, 0, "when its input ended before `go`")?,
-            }
+            ends(process, 0, "when its input ended before `go`", self.patience)?;
         }
         Ok(())
     }
@@ -177,7 +173,7 @@ pub fn refused(runner: &Runner, directory: &Path, patience: Patience, trial: &Tr
     loop {
         match process.next_line(patience.ready, &mut || true)? {
             Message::Failed(failed) => {
-                exit_code(&mut process, 1, "after `failed`")?;
+                ends(&mut process, 1, "after `failed`", patience)?;
                 ensure!(!failed.reason.trim().is_empty(), "its reason is empty");
                 return Ok(failed);
             }
@@ -201,7 +197,11 @@ fn is_silence(error: &str) -> bool {
     error.contains("said nothing for")
 }
 
-fn exit_code(process: &mut RunnerProcess, wanted: i32, when: &str) -> Result {
+/// A process must end with this exit code and without another line.
+fn ends(process: &mut RunnerProcess, wanted: i32, when: &str, patience: Patience) -> Result {
+    if let Some(line) = process.line_after_last(patience.silence).at(when)? {
+        return Err(format!("it said {} {when}", brief(&line)).into());
+    }
     ensure!(process.settle(), "it did not end {when}");
     let status = process.finish()?.status;
     ensure!(status.code() == Some(wanted), "its {status} {when}, where exit code {wanted} is due");

@@ -173,6 +173,18 @@ impl RunnerProcess {
         }
     }
 
+    /// Waits up to `wait` until the runner has closed its output. Returns the line that it sends in place of that.
+    ///
+    /// # Errors
+    /// A malformed line, or an output that stays open.
+    pub fn line_after_last(&mut self, wait: Duration) -> Result<Option<Message>, String> {
+        match self.lines.recv_timeout(wait) {
+            Ok(line) => line.map(Some),
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            Err(RecvTimeoutError::Timeout) => Err("its output stays open".into()),
+        }
+    }
+
     /// Reason for which a runner ended without a last line.
     fn last_words(&mut self) -> String {
         if !self.child.ended_within(EXIT_GRACE).unwrap_or(false) {

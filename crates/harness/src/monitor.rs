@@ -58,7 +58,8 @@ pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: 
         let next = prober.as_ref().map_or(due, |prober| due.min(prober.due())).min(state.next_drained());
         match ended.recv_timeout(Duration::from_nanos(next.saturating_sub(clock.now()))) {
             Ok(Ok(Some(worker))) => {
-                done.push(worker);
+                let at = done.partition_point(|other: &Done<H>| other.id.counters < worker.id.counters);
+                done.insert(at, worker);
                 working -= 1;
                 continue;
             }
@@ -81,7 +82,6 @@ pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: 
     // A last tick, so that all ticks add up to the result.
     let now = clock.now();
     tick(state, now, &mut prober, &mut last);
-    done.sort_by_key(|done: &Done<H>| done.id.counters);
     let timers = prober.map(|prober| ("probe".to_owned(), prober.into_lateness(now))).into_iter().collect();
     Finished { done, probed: Probed { timers, ..Probed::default() }, hangs }
 }

@@ -1,5 +1,6 @@
 //! The asynchronous host program of a trial: a multi-threaded tokio runtime whose tasks are the workers.
 
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
@@ -67,60 +68,99 @@ where
     E: Fn(Box<Transactions>, Box<H>) -> F + Copy + Send + Sync + 'static,
     F: Future<Output = Result<(Box<Transactions>, Box<H>, Execution), Fault>> + Send + 'static,
 {
-    let probes = state.trial.probe_ms > 0;
-    let barrier = Arc::new((Barrier::new(workers.len() + 1 + usize::from(probes)), OnceLock::new()));
-    let start = move || {
-        let barrier = barrier.clone();
-        async move {
-            barrier.0.wait().await;
-            *barrier.1.get_or_init(Clock::start)
-        }
-    };
+    let start = Start::of(state, workers.len());
     let (send, ended) = mpsc::channel();
     for (worker, handle) in workers {
-        let (send, start) = (send.clone(), start());
-        let task = runtime.spawn(async move {
-            let (clock, id) = (start.await, worker.id);
+        let (send, failed, start) = (send.clone(), send.clone(), start.clone());
+        let work = async move {
+            let (clock, id) = (start.wait().await, worker.id);
             let ended = worker.run_async(clock, Box::new(handle), execute, never_waits).await;
             if !matches!(ended, Ok(None)) {
                 state.leave(id.role, clock);
             }
-            Ok::<_, Fault>(ended?.map(|handle| Done { id, handle: *handle }))
-        });
-        runtime.spawn(async move {
-            let ended = task.await.map_err(broken).flatten();
             // The receiver is dropped only when the process is about to end.
-            let _sent = send.send(ended);
-        });
+            let _sent = send.send(Ok(ended?.map(|handle| Done { id, handle: *handle })));
+            Ok(())
+        };
+        let failed = move |fault| {
+            let _sent = failed.send(Err(fault));
+        };
+        spawn(runtime, Box::pin(work), Box::new(failed));
     }
     drop(send);
-    let stop = Arc::new(Notify::new());
-    let probe = probes.then(|| {
-        let (start, stop) = (start(), stop.clone());
-        runtime.spawn(async move { runtime_probe::run(state, start.await, &stop).await })
-    });
-    let clock = runtime.block_on(start());
+    let (probe, clock) = Probe::start(state, runtime, &start);
     let mut finished = watch(state, clock, 0, &ended);
-    stop.notify_one();
-    if let Some(probed) = probe.and_then(|probe| measured(runtime, probe, finished.hangs)) {
+    if let Some(probed) = probe.and_then(|probe| probe.end(runtime, finished.hangs)) {
         finished.probed = probed;
     }
     finished
 }
 
-/// Measurements of the probe; `None` if a worker that hangs prevents its end.
-fn measured(runtime: &Runtime, probe: JoinHandle<Probed>, hangs: bool) -> Option<Probed> {
-    let measured = if hangs {
-        // No timer of the runtime runs while calls hold all of its threads.
-        let (report, reported) = mpsc::sync_channel(1);
-        runtime.spawn(async move {
-            let _given_up = report.send(probe.await);
+/// A worker from `go` to its end.
+type Work = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send>>;
+
+/// Runs a worker as a task. `failed` takes its error or panic. Not generic, so that tokio's code of a task is compiled
+/// once and not for each driver.
+fn spawn(runtime: &Runtime, work: Work, failed: Box<dyn FnOnce(Fault) + Send>) {
+    let task = runtime.spawn(work);
+    runtime.spawn(async move {
+        if let Err(fault) = task.await.map_err(broken).flatten() {
+            failed(fault);
+        }
+    });
+}
+
+/// The common start of the workers, the probe and the first thread.
+#[derive(Clone)]
+struct Start(Arc<(Barrier, OnceLock<Clock>)>);
+
+impl Start {
+    fn of(state: &TrialState, workers: usize) -> Self {
+        let probes = usize::from(state.trial.probe_ms > 0);
+        Self(Arc::new((Barrier::new(workers + 1 + probes), OnceLock::new())))
+    }
+
+    /// Waits for all others.
+    async fn wait(self) -> Clock {
+        self.0.0.wait().await;
+        *self.0.1.get_or_init(Clock::start)
+    }
+}
+
+/// The running probe of the runtime.
+struct Probe {
+    task: JoinHandle<Probed>,
+    stop: Arc<Notify>,
+}
+
+impl Probe {
+    /// Starts the probe, if the trial has one, and waits for the start of all.
+    fn start(state: &'static TrialState, runtime: &Runtime, start: &Start) -> (Option<Self>, Clock) {
+        let probe = (state.trial.probe_ms > 0).then(|| {
+            let (start, stop) = (start.clone(), Arc::new(Notify::new()));
+            let stopped = stop.clone();
+            let task = runtime.spawn(async move { runtime_probe::run(state, start.wait().await, &stopped).await });
+            Self { task, stop }
         });
-        reported.recv_timeout(PATIENCE).ok()
-    } else {
-        Some(runtime.block_on(probe))
-    };
-    measured.map(|probe| probe.map_err(broken).unwrap_or_else(|fault| exit_failed(fault)))
+        (probe, runtime.block_on(start.clone().wait()))
+    }
+
+    /// Measurements of the probe; `None` if a worker that hangs prevents its end.
+    fn end(self, runtime: &Runtime, hangs: bool) -> Option<Probed> {
+        self.stop.notify_one();
+        let probe = self.task;
+        let measured = if hangs {
+            // No timer of the runtime runs while calls hold all of its threads.
+            let (report, reported) = mpsc::sync_channel(1);
+            runtime.spawn(async move {
+                let _given_up = report.send(probe.await);
+            });
+            reported.recv_timeout(PATIENCE).ok()
+        } else {
+            Some(runtime.block_on(probe))
+        };
+        measured.map(|probe| probe.map_err(broken).unwrap_or_else(|fault| exit_failed(fault)))
+    }
 }
 
 /// Converts the error of a task that has panicked or was cancelled.

@@ -29,6 +29,19 @@ pub struct Tables {
     metric: Vec<String>,
 }
 
+/// The metrics of the option `--metric`.
+///
+/// # Errors
+/// If a name is unknown, or of a metric that no trial has.
+pub fn metrics(names: &[String]) -> Result<Vec<Metric>, BadInput> {
+    let one = |name: &String| {
+        let metric: Metric = name.parse()?;
+        metric.check_of_trial()?;
+        Ok(metric)
+    };
+    names.iter().map(one).collect::<Result<_, String>>().map_err(|e| BadInput(format!("--metric: {e}")))
+}
+
 impl Tables {
     /// Whether any of these options is set.
     pub fn any(&self) -> bool {
@@ -40,12 +53,11 @@ impl Tables {
     /// # Errors
     /// If a name or value is not in the run, or no scenario varies the columns.
     pub fn pivot(&self, run: &RunFile, info: &RunInfo) -> Result<(Pivot, Analysis)> {
-        let metric = |m: &String| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {e}")));
         let options = PivotOptions {
             rows: self.rows.clone(),
             columns: self.columns.clone(),
             filters: self.filters.iter().map(|text| filter(text, &info.plan)).collect::<Result<_, _>>()?,
-            metrics: self.metric.iter().map(metric).collect::<Result<_, _>>()?,
+            metrics: metrics(&self.metric)?,
         };
         let analysis = analyse_with(run, info, &pivot::needed(&info.plan, &options))?;
         let pivot = pivot::pivot(&analysis, info, &options).map_err(|e| BadInput(e.to_string()))?;

@@ -249,6 +249,17 @@ impl Measure {
         }
     }
 
+    /// Whether only a whole trial has a value, and not one of its transactions.
+    fn is_of_trial(self) -> bool {
+        match self {
+            Self::Cpu | Self::WalPeak | Self::WalAfter | Self::DatabaseSize | Self::Written | Self::Memory => true,
+            Self::Fairness | Self::Sustainable | Self::WalRestarts | Self::Utilization => true,
+            Self::Stall | Self::WorkerStall => true,
+            Self::Latency(timing, _) => matches!(timing, Timing::Probe | Timing::PoolWait),
+            _ => false,
+        }
+    }
+
     /// Whether a higher value is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {
@@ -261,6 +272,20 @@ impl Metric {
     #[must_use]
     pub fn of_transaction(&self) -> Option<&str> {
         self.transaction.as_deref().filter(|_| !self.measure.is_named())
+    }
+
+    /// Checks that a trial can have a value.
+    ///
+    /// # Errors
+    /// If the metric names a transaction, and only the whole trial has a value.
+    pub fn check_of_trial(&self) -> Result<(), String> {
+        if self.measure.is_of_trial() && self.transaction.is_some() {
+            let name = self.measure.name();
+            return Err(format!(
+                "metric `{self}`: one transaction has no `{name}`, only the whole trial: write `{name}`"
+            ));
+        }
+        Ok(())
     }
 
     /// Unit of the values.

@@ -1,5 +1,6 @@
 //! Reading a run file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Read as _;
@@ -217,13 +218,13 @@ impl RunFile {
     }
 
     pub(crate) fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, RecordError> {
-        let parsed = if self.is_old {
-            let value = serde_json::from_str(text).map_err(|e| self.damaged(what, e))?;
-            serde_json::from_value(upgrade::convert(value).map_err(|e| self.damaged(what, e))?)
-        } else {
-            serde_json::from_str(text)
-        };
-        parsed.map_err(|e| self.damaged(what, e))
+        let mut text = Cow::Borrowed(text);
+        if self.is_old {
+            let old = serde_json::from_str(&text).map_err(|e| self.damaged(what, e))?;
+            // As text again: a second kind of deserializer of all types would be a third of this crate's code.
+            text = upgrade::convert(old).map_err(|e| self.damaged(what, e))?.to_string().into();
+        }
+        serde_json::from_str(&text).map_err(|e| self.damaged(what, e))
     }
 
     pub(crate) fn damaged(&self, what: &str, error: impl Display) -> RecordError {

@@ -104,6 +104,8 @@ faults! {
     PrimaryCodes = "primary-codes",
     /// Prints a line that is not JSON after `go`.
     PrintsGarbage = "prints-garbage",
+    /// Prints a line for people when its input ends.
+    PrintsGoodbye = "prints-goodbye",
     /// Doubles every delay of the probe.
     ProbeExaggerates = "probe-exaggerates",
     /// Reports no delay of the probe.
@@ -126,6 +128,8 @@ faults! {
     SkipsLateStarts = "skips-late-starts",
     /// Halves every latency.
     SlowClock = "slow-clock",
+    /// Sends its result twice.
+    SpeaksAfterResult = "speaks-after-result",
     /// Does not wait for `go`.
     StartsEarly = "starts-early",
     /// Ends a role after a fixed time instead of with another role.
@@ -141,6 +145,8 @@ faults! {
     OrchestrationDoesNotWait = "orchestration-does-not-wait",
     /// Loses an orchestration that has ended.
     OrchestrationForgets = "orchestration-forgets",
+    /// Loses the end of an orchestration, and keeps its beginning.
+    OrchestrationLosesEnd = "orchestration-loses-end",
     /// Sets no PRAGMA and reports all as in effect.
     OrchestrationLiesAboutPragma = "orchestration-lies-about-pragma",
     /// Sends no ticks.

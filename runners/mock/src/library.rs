@@ -15,12 +15,20 @@ const TASKS: &str = "CREATE TABLE IF NOT EXISTS task(id INTEGER PRIMARY KEY AUTO
 const LOSES: &str = "CREATE TRIGGER IF NOT EXISTS loses AFTER INSERT ON task WHEN new.id = 5 \
     BEGIN UPDATE task SET state = 3 WHERE id = 5; END";
 
-const INSTANCES: &str =
-    "CREATE TABLE IF NOT EXISTS instance(id TEXT PRIMARY KEY, succeeded INTEGER NOT NULL, payload BLOB)";
+/// Orchestrations, and their beginnings and ends.
+const INSTANCES: &str = "\
+    CREATE TABLE IF NOT EXISTS instance(id TEXT PRIMARY KEY, succeeded INTEGER NOT NULL, payload BLOB); \
+    CREATE TABLE IF NOT EXISTS history(instance TEXT NOT NULL, number INTEGER NOT NULL, event TEXT NOT NULL); \
+    CREATE TRIGGER IF NOT EXISTS history AFTER INSERT ON instance \
+    BEGIN INSERT INTO history VALUES (new.id, 2 * new.rowid, 'began'), (new.id, 2 * new.rowid + 1, 'ended'); END";
 
 /// Affects only the fifth instance.
 const FORGETS: &str = "CREATE TRIGGER IF NOT EXISTS forgets AFTER INSERT ON instance WHEN new.rowid = 5 \
     BEGIN UPDATE instance SET id = 'forgotten' WHERE rowid = 5; END";
+
+/// Affects only the end of the fifth instance.
+const LOSES_END: &str = "CREATE TRIGGER IF NOT EXISTS loses AFTER INSERT ON history WHEN new.number = 11 \
+    BEGIN DELETE FROM history WHERE number = 11; END";
 
 /// Number of activities: ten follow the sub-orchestrations, each of which has two.
 const SUCCEEDED: &str = "?2 + 10 + 2 * ?3";
@@ -74,6 +82,7 @@ pub fn translate(fault: Fault, name: &str, trial: &mut Trial) -> Result<(), Stri
     let create = match fault {
         Fault::QueueLosesTask => format!("{TASKS}; {LOSES}"),
         Fault::OrchestrationForgets => format!("{INSTANCES}; {FORGETS}"),
+        Fault::OrchestrationLosesEnd => format!("{INSTANCES}; {LOSES_END}"),
         _ => if name == "queue" { TASKS } else { INSTANCES }.to_owned(),
     };
     for database in &trial.databases {

@@ -75,7 +75,11 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                 if fault == Fault::RepeatsSettings {
                     result.connections.clone_from(&started);
                 }
-                say(&Message::Result(result));
+                let result = Message::Result(result);
+                say(&result);
+                if fault == Fault::SpeaksAfterResult {
+                    say(&result);
+                }
             }
             Message::Failed(failed) if fault == Fault::ServerHidesErrors => {
                 say(&Message::Failed(Failed { code: None, ..failed }));
@@ -84,6 +88,9 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
         }
     }
     let status = child.wait().map_err(|e| e.to_string())?;
+    if fault == Fault::PrintsGoodbye {
+        println!("Goodbye.");
+    }
     match (fault, status.code()) {
         (Fault::ExitsBadly, Some(0)) => Ok(ExitCode::from(3)),
         (_, Some(0)) => Ok(ExitCode::SUCCESS),

@@ -6,6 +6,7 @@ mod request;
 mod trial;
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use litelab_protocol::histogram::Histogram;
@@ -85,7 +86,9 @@ pub trait Library: Send + Sync + Sized + 'static {
             let mut asked = JoinSet::new();
             for _ in 0..connections {
                 let (library, request) = (self.clone(), Request::settings(names, barrier.clone()));
-                asked.spawn(async move { library.run(request).await?.into_settings() });
+                let settings = async move { library.run(request).await?.into_settings() };
+                // Boxed, so that tokio's code of a task is not compiled for each driver.
+                asked.spawn(Box::pin(settings) as Pin<Box<dyn Future<Output = Result<_, Fault>> + Send>>);
             }
             let mut settings = Vec::new();
             while let Some(answer) = asked.join_next().await {

@@ -1,6 +1,7 @@
 //! A trial on libraries that keep their connections themselves.
 
 use std::io::BufRead;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,7 +182,7 @@ fn with_workers<L: Library>(
     let trial = state.trial;
     let (mut databases, mut connections) = (Vec::new(), Vec::new());
     for database in 0..trial.databases.len() {
-        databases.push(runtime.block_on(open::<L>(state, database, &mut connections))?);
+        block_on(&runtime, Box::pin(open::<L>(state, database, &mut databases, &mut connections)))?;
     }
     let workers_of_one: u32 = trial.roles.iter().map(|role| role.workers).sum();
     let write_lock = Arc::new(Mutex::new(()));
@@ -200,8 +201,9 @@ fn with_workers<L: Library>(
     });
     drop(done);
     let names = &trial.connection.read_back;
-    result.connections = runtime.block_on(async {
-        let mut connections = Vec::new();
+    let connections = &mut result.connections;
+    connections.clear();
+    let close = async {
         for (index, (database, opened)) in trial.databases.iter().zip(databases).enumerate() {
             connections.extend(opened.settings(names).await?.into_iter().map(|(label, settings)| ConnectionSettings {
                 database: index as u32,
@@ -210,19 +212,27 @@ fn with_workers<L: Library>(
             }));
             opened.close(database).await?;
         }
-        Ok::<_, Fault>(connections)
-    })?;
+        Ok(())
+    };
+    block_on(&runtime, Box::pin(close))?;
     // Waits for libraries that close in the background.
     drop(runtime);
     send(&Message::Result(Box::new(result)))
 }
 
-/// Opens the libraries of one database. Adds the settings in effect on each connection to `connections`.
+/// Waits for what is done once in a trial. Not generic, so that tokio's code is compiled once and not for each driver.
+fn block_on(runtime: &Runtime, once: Pin<Box<dyn Future<Output = Result<(), Fault>> + '_>>) -> Result<(), Fault> {
+    runtime.block_on(once)
+}
+
+/// Opens the libraries of one database. Adds them to `databases`, and the settings in effect on each connection to
+/// `connections`.
 async fn open<L: Library>(
     state: &'static TrialState,
     database: usize,
+    databases: &mut Vec<Opened<L>>,
     connections: &mut Vec<ConnectionSettings>,
-) -> Result<Opened<L>, Fault> {
+) -> Result<(), Fault> {
     let trial = state.trial;
     let mut opened = Opened { libraries: Vec::new(), connections: Vec::new(), labels: Vec::new() };
     for ConnectionGroup { labels, setup } in connections::groups(trial, database)? {
@@ -237,5 +247,6 @@ async fn open<L: Library>(
         opened.libraries.push(Arc::new(library));
         opened.connections.push(count);
     }
-    Ok(opened)
+    databases.push(opened);
+    Ok(())
 }

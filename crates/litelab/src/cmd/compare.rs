@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use litelab_model::Scalar;
 use litelab_model::metric::Unit;
 use litelab_model::quantity::Quantity;
-use litelab_model::{Metric, Scalar};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::{Analysis, analyse_with};
 use litelab_report::compare::{self, CompareOptions, Side};
@@ -14,7 +14,7 @@ use litelab_report::{export, terminal};
 
 use crate::exit::{BadInput, Exit};
 use crate::unlike::Allowance;
-use crate::{files, output, style};
+use crate::{files, output, pivot, style};
 
 #[derive(clap::Args)]
 #[command(
@@ -136,10 +136,5 @@ fn options(args: &Args) -> Result<CompareOptions> {
             share.ok_or_else(|| BadInput(format!("--tolerance: `{text}` is no share between 0 and 1, such as 5%")))
         })
         .transpose()?;
-    let metrics = args
-        .metric
-        .iter()
-        .map(|m| m.parse::<Metric>().map_err(|e| BadInput(format!("--metric: {e}"))))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(CompareOptions { tolerance, metrics, allow_unlike: args.unlike.kinds() })
+    Ok(CompareOptions { tolerance, metrics: pivot::metrics(&args.metric)?, allow_unlike: args.unlike.kinds() })
 }

@@ -104,16 +104,16 @@ fn tables(dir: &Path) {
 fn a_run_that_is_killed_is_valid_and_resumes() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let arguments = ["run", "smoke", "--rounds", "20", "-o", "k.db", "--only", "sharing", "--no-calibration"];
+    let arguments = ["run", "smoke", "--rounds", "8", "-o", "k.db", "--only", "sharing", "--no-calibration"];
     let mut child = litelab(dir, &arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     rounds(&dir.join("k.db"), 2);
     // SIGKILL: litelab gets no chance to clean up.
     child.kill().unwrap();
     child.wait().unwrap();
     let shown = ok(&run(dir, &["show", "k.db", "--all"]));
-    assert!(shown.contains(" of 20"), "{shown}");
+    assert!(shown.contains(" of 8"), "{shown}");
     let resumed = ok(&run(dir, &["run", "--resume", "k.db", "--all"]));
-    assert!(resumed.contains("20 of 20"), "{resumed}");
+    assert!(resumed.contains("8 of 8"), "{resumed}");
     let again = run(dir, &["run", "--resume", "k.db"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&again.stderr).contains("nothing is left to do"));

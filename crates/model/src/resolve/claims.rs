@@ -106,8 +106,9 @@ fn other_metric(claim: &Claim, metric: &Metric) -> Result<Option<Metric>, String
     Ok((other != *metric).then_some(other))
 }
 
-/// Checks that a variant runs the transaction that a metric is about.
+/// Checks that a trial of a variant can have a value: it runs the transaction that the metric is about.
 pub(super) fn runs(plan: &Plan, metric: &Metric, variant: usize) -> Result<(), String> {
+    metric.check_of_trial()?;
     let Some(name) = metric.of_transaction() else { return Ok(()) };
     let known = || plan.variants[variant].trial.transactions.iter().map(|transaction| transaction.name.as_str());
     if known().any(|known| known == name) {

@@ -15,6 +15,7 @@ const MAX_RATE: f64 = 1e7;
 /// Resolves a bound on a metric.
 pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {
     let metric: crate::Metric = limit.metric.parse()?;
+    metric.check_of_trial()?;
     if limit.at_least.is_none() && limit.at_most.is_none() {
         return Err(format!("`{metric}` needs `at_least` or `at_most`: without a bound nothing could break it"));
     }

@@ -210,6 +210,7 @@ fn add_scenario(
         [] => ["throughput", "p50", "p99"].iter().map(|name| name.parse()).collect::<Result<Vec<Metric>, _>>()?,
         stated => stated.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
     };
+    metrics.iter().try_for_each(Metric::check_of_trial)?;
     let alerts = scenario.alerts.iter().map(conditions::limit).collect::<Result<Vec<_>, _>>();
     let alerts = alerts.map_err(|e| format!("alert: {e}"))?;
     let timeline = scenario.timeline;

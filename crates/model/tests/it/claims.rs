@@ -41,6 +41,7 @@ fn a_claim_is_its_studys_own_unless_a_source_is_quoted() {
         study("metric = 'p50'\nat_most = '1 s'\nquote = 'x'\nplace = 'y'"),
         &["a claim of one's own has no `quote`"],
     );
+    refused(study("metric = 'memory:insert'\nat_most = '1 MiB'"), &["metric `memory:insert`", "write `memory`"]);
     refused(study("metric = 'p50'\nat_most = '1 s'\nplace = 'y'"), &["`place` is that of a `quote`"]);
 }
 

@@ -172,6 +172,14 @@ fn a_search_makes_its_role_one_of_arrivals() {
 }
 
 #[test]
+fn a_metric_of_the_whole_trial_is_not_one_of_a_transaction() {
+    let words = ["only the whole trial: write `wal_peak`"];
+    refused(&[BY_TIME, "metrics = [\"p99:insert\", \"wal_peak:insert\"]"], &words);
+    refused(&[BY_TIME, "alert = [{ metric = \"wal_peak:insert\", at_most = \"5 MiB\" }]"], &words);
+    resolved(&[BY_TIME, "metrics = [\"p99:insert\", \"wal_peak\"]"]).unwrap();
+}
+
+#[test]
 fn a_search_that_could_not_end_or_means_nothing_is_refused() {
     let search = |keys: &str| format!("search = {{ rate = \"w\", from = 50, {keys} }}");
     let role = |keys: &str| format!("role.w = {{ run = \"insert\", {keys} }}");
@@ -207,6 +215,11 @@ fn a_search_that_could_not_end_or_means_nothing_is_refused() {
     }
     here(BY_TIME, &search("holds = [{ metric = \"response_p98\", at_most = 5 }]"), &["did you mean `response_p9"]);
     here(BY_TIME, &search("holds = [{ metric = \"errors\" }]"), &["`errors` needs `at_least` or `at_most`"]);
+    here(
+        BY_TIME,
+        &search("holds = [{ metric = \"cpu:insert\", at_most = \"5 ms\" }]"),
+        &["metric `cpu:insert`", "only the whole trial: write `cpu`"],
+    );
     here(
         BY_TIME,
         &search("holds = [{ metric = \"p99:inzert\", at_most = \"5 ms\" }]"),

@@ -18,6 +18,9 @@ pub struct Insert<'a> {
     dialect: Dialect,
 }
 
+/// Words of an INSERT that may refer to rows inserted before.
+const DEPENDENT: [&str; 3] = ["select", "update", "last_insert_id"];
+
 impl<'a> Insert<'a> {
     /// Parses `… VALUES (tuple) …` with all placeholders in the tuple: `?1` in SQLite, `$1` in PostgreSQL, `?` in MySQL.
     /// `None` for any other statement.
@@ -71,6 +74,15 @@ impl<'a> Insert<'a> {
         }
         let parameters = placeholders.iter().map(|(_, number)| *number).max()?;
         Some(Self { parts: [&sql[..open], &sql[open..close], &sql[close..]], parameters, placeholders, dialect })
+    }
+
+    /// Whether one statement of many rows does the same as many statements of one row, as far as the text tells. A
+    /// subquery does not see the rows of its own statement, and PostgreSQL refuses to update a row twice in one.
+    #[must_use]
+    pub fn is_independent(&self) -> bool {
+        let is_one = |word: &str| DEPENDENT.iter().any(|one| word.eq_ignore_ascii_case(one));
+        let depends = |token: &Token<'_>| matches!(token, Token::Word(word) if is_one(word));
+        !self.parts.iter().any(|part| tokens(part, self.dialect).iter().any(depends))
     }
 
     /// The statement that inserts `rows` rows.
@@ -130,6 +142,21 @@ mod tests {
             two(Dialect::Postgres, "INSERT INTO t VALUES ($1, $2, $1)"),
             Some("INSERT INTO t VALUES ($1, $2, $1),($3, $4, $3)".into())
         );
+    }
+
+    #[test]
+    fn what_refers_to_earlier_rows_is_not_independent() {
+        let is = |dialect, sql| Insert::find(dialect, sql).expect("one tuple").is_independent();
+        assert!(is(Dialect::Postgres, "INSERT INTO t(a, b) VALUES ($1, 'select') ON CONFLICT (a) DO NOTHING"));
+        assert!(is(Dialect::Mysql, "INSERT INTO t(`update`) VALUES (?)"));
+        for (dialect, sql) in [
+            (Dialect::Postgres, "INSERT INTO t VALUES ($1, (SELECT count(*) FROM t))"),
+            (Dialect::Postgres, "INSERT INTO t VALUES ($1) ON CONFLICT (a) DO UPDATE SET b = t.b + 1"),
+            (Dialect::Mysql, "INSERT INTO t VALUES (?) ON DUPLICATE KEY UPDATE b = b + 1"),
+            (Dialect::Mysql, "INSERT INTO t VALUES (?, Last_Insert_Id())"),
+        ] {
+            assert!(!is(dialect, sql), "{sql}");
+        }
     }
 
     #[test]

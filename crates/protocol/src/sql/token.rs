@@ -37,20 +37,20 @@ pub fn tokens(sql: &str, dialect: Dialect) -> Vec<Token<'_>> {
     let mut out = Vec::new();
     let mut rest = sql;
     while let Some(c) = rest.chars().next() {
-        let token = token(c, rest, out.last(), dialect);
+        let token = token(c, rest, &out, dialect);
         rest = &rest[token.bytes()..];
         out.push(token);
     }
     out
 }
 
-/// The first token of `rest`, whose first character is `c`.
-fn token<'a>(c: char, rest: &'a str, before: Option<&Token<'a>>, dialect: Dialect) -> Token<'a> {
+/// The first token of `rest`, whose first character is `c`. `before` are all tokens before it.
+fn token<'a>(c: char, rest: &'a str, before: &[Token<'a>], dialect: Dialect) -> Token<'a> {
     let (mysql, postgres) = (dialect == Dialect::Mysql, dialect == Dialect::Postgres);
     let other = || Token::Other(&rest[..c.len_utf8()]);
     let line = || Token::Comment(&rest[..rest.find('\n').unwrap_or(rest.len())]);
     match c {
-        '\'' => Token::Quoted(quoted(rest, '\'', mysql || postgres && before.is_some_and(is_escape))),
+        '\'' => Token::Quoted(quoted(rest, '\'', mysql || postgres && is_escape(before))),
         '"' => Token::Quoted(quoted(rest, '"', mysql)),
         '`' if !postgres => Token::Quoted(quoted(rest, '`', false)),
         '[' if dialect == Dialect::Sqlite => Token::Quoted(quoted(rest, ']', false)),
@@ -62,7 +62,7 @@ fn token<'a>(c: char, rest: &'a str, before: Option<&Token<'a>>, dialect: Dialec
         // A PostgreSQL cast.
         ':' if rest.starts_with("::") => Token::Other(&rest[..2]),
         ':' => name(rest).map_or_else(other, Token::Name),
-        '$' => match dollar(rest).filter(|_| postgres && !before.is_some_and(is_word_like)) {
+        '$' => match dollar(rest).filter(|_| postgres && !before.last().is_some_and(is_word_like)) {
             Some(end) => Token::Quoted(&rest[..end]),
             None => name(rest).map_or_else(other, Token::Variable),
         },
@@ -94,9 +94,11 @@ fn is_word_like(before: &Token<'_>) -> bool {
     matches!(before, Token::Word(_) | Token::Variable(_) | Token::Name(_))
 }
 
-/// Whether the string after this token is PostgreSQL's `E'…'`, in which a backslash escapes.
-fn is_escape(before: &Token<'_>) -> bool {
-    matches!(before, Token::Word("e" | "E"))
+/// Whether the string after these tokens belongs to PostgreSQL's `E'…'`, in which a backslash escapes: it is the first
+/// part or, after a doubled quote, a later one.
+fn is_escape(before: &[Token<'_>]) -> bool {
+    let is_part = |token: &&Token<'_>| matches!(token, Token::Quoted(text) if text.starts_with('\''));
+    matches!(before.iter().rev().find(|token| !is_part(token)), Some(Token::Word("e" | "E")))
 }
 
 /// The text up to and including the quote that closes the first one.
@@ -200,6 +202,14 @@ mod tests {
         is(
             r"E'\''",
             [&[Word("E"), Quoted(r"'\'"), Quoted("'")], &[Word("E"), Quoted(r"'\''")], &[Word("E"), Quoted(r"'\''")]],
+        );
+        is(
+            r"E'a''\':b'",
+            [
+                &[Word("E"), Quoted("'a'"), Quoted(r"'\'"), Name("b"), Quoted("'")],
+                &[Word("E"), Quoted("'a'"), Quoted(r"'\':b'")],
+                &[Word("E"), Quoted("'a'"), Quoted(r"'\':b'")],
+            ],
         );
         is("#a", [&[Other("#"), Word("a")], &[Other("#"), Word("a")], &[Comment("#a")]]);
         is("--1", [&[Comment("--1")], &[Comment("--1")], &[Other("-"), Other("-"), Word("1")]]);

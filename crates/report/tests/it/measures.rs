@@ -6,6 +6,7 @@ use crate::common;
 use crate::common::measurement::operation;
 use crate::common::plan::{metric, variant};
 use crate::common::{Numbers, plan};
+use litelab_model::Metric;
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ErrorCount, Operation, Unfinished, WorkerResult};
 use litelab_record::measure::{Meter, cost};
@@ -128,6 +129,13 @@ fn every_metric_has_its_formula() {
             (a, b) => a == b,
         };
         assert!(same, "{name}: {value:?}, expected {expected:?}");
+    }
+    // What is refused in studies is what never has a value.
+    for name in Metric::names() {
+        let Ok(of_write) = format!("{name}:write").parse::<Metric>() else { panic!("{name}") };
+        if of_write.check_of_trial().is_err() {
+            assert_eq!(meter.value(&of_write), None, "{name}");
+        }
     }
 }
 

@@ -184,7 +184,7 @@ impl Admin {
         rows: impl IntoIterator<Item = Vec<Value>>,
     ) -> Result<u64, ServersError> {
         self.enter(schema)?;
-        let insert = Insert::find(self.dialect(), sql);
+        let insert = Insert::find(self.dialect(), sql).filter(Insert::is_independent);
         let at_once = insert.as_ref().map_or(1, |insert| at_once(insert.parameters));
         let many = insert.map(|insert| insert.of_rows(at_once));
         let mut rows = rows.into_iter();

@@ -130,6 +130,24 @@ fn rows_are_inserted_in_bulk_and_one_by_one() {
 }
 
 #[test]
+fn a_row_that_depends_on_earlier_ones_is_inserted_after_them() {
+    with_schema("dependent", |admin| {
+        admin.script("dependent", "CREATE TABLE t (id integer PRIMARY KEY, n integer)").unwrap();
+        let sql = by_dialect(
+            admin,
+            "INSERT INTO t VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET n = (SELECT max(n) FROM t) + 1",
+            "INSERT INTO t VALUES (?, (SELECT count(*) FROM (SELECT DISTINCT id FROM t) AS earlier))",
+        );
+        let ids =
+            |admin: &Admin| if admin.dialect() == Dialect::Postgres { [7; 300].to_vec() } else { (0..300).collect() };
+        let rows: Vec<_> = ids(admin).into_iter().map(|id| vec![Value::Integer(id)]).collect();
+        assert_eq!(admin.insert("dependent", sql, rows).unwrap(), 300);
+        let last = by_dialect(admin, "SELECT n - 1 FROM t WHERE id = 7", "SELECT max(n) FROM t");
+        assert_eq!(admin.number("dependent", last).unwrap(), 299.0);
+    });
+}
+
+#[test]
 fn numbers_are_numbers() {
     with_schema("numbers", |admin| {
         let mut number = |sql| admin.number("numbers", sql);

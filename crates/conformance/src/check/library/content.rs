@@ -1,5 +1,7 @@
 //! Content of a file, independent of its schema.
 
+use std::collections::BTreeMap;
+
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -23,9 +25,40 @@ impl Content {
 
     /// Number of rows that contain this text, also inside a value that the library has encoded.
     pub fn rows_with(&self, payload: &str) -> usize {
-        let has = |row: &&Vec<u8>| row.windows(payload.len()).any(|part| part == payload.as_bytes());
-        self.0.iter().filter(has).count()
+        self.with(payload).count()
     }
+
+    /// The rows that contain this name, without the name and without decimal digits, and how often each occurs. So rows
+    /// about different names are equal if they differ only in numbers and times.
+    pub fn shapes(&self, name: &str) -> Shapes {
+        let mut shapes = Shapes::new();
+        for row in self.with(name) {
+            *shapes.entry(shape(row, name.as_bytes())).or_default() += 1;
+        }
+        shapes
+    }
+
+    fn with(&self, text: &str) -> impl Iterator<Item = &Vec<u8>> {
+        self.0.iter().filter(|row| row.windows(text.len()).any(|part| part == text.as_bytes()))
+    }
+}
+
+/// Rows about one name, and how often each occurs: see [`Content::shapes`].
+pub type Shapes = BTreeMap<Vec<u8>, usize>;
+
+fn shape(mut row: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut shape = Vec::new();
+    while let Some((first, rest)) = row.split_first() {
+        if let Some(after) = row.strip_prefix(name) {
+            row = after;
+            continue;
+        }
+        if !first.is_ascii_digit() {
+            shape.push(*first);
+        }
+        row = rest;
+    }
+    shape
 }
 
 fn read(connection: &Connection) -> rusqlite::Result<Vec<Vec<u8>>> {
@@ -71,5 +104,19 @@ mod tests {
         assert_eq!((before.rows_with("abc"), before.rows_with("abd")), (3, 0));
         file.open().expect("opened").execute_batch("UPDATE c SET z = NULL").expect("changed");
         assert_ne!(Content::read(&file).expect("read"), before);
+    }
+
+    #[test]
+    fn rows_about_two_names_have_the_same_shapes() {
+        let folder = tempfile::tempdir().expect("folder");
+        let schema = "CREATE TABLE event(instance, number, text);
+                      INSERT INTO event VALUES ('a1', 1, 'began'), ('a1', 2, 'a1:work'), ('a1', 3, 'a1:work'),
+                          ('a1', 9, 'done'), ('b2', 14, 'began'), ('b2', 15, 'b2:work'), ('b2', 16, 'b2:work')";
+        let content = Content::read(&File::create(folder.path().join("x.db"), schema).expect("made")).expect("read");
+        let (mut a, b) = (content.shapes("a1"), content.shapes("b2"));
+        assert_eq!(a.values().collect::<Vec<_>>(), [&2, &1, &1]);
+        assert_eq!(a.remove(&b"event\0\0\0done"[..]), Some(1));
+        assert_eq!(a, b);
+        assert_eq!(content.shapes("c3"), Shapes::new());
     }
 }

@@ -11,7 +11,6 @@ use std::ops::Range;
 use litelab_protocol::invocation::Operation;
 use litelab_protocol::{Begin, Interface, Source, Transaction, Trial};
 
-use super::library::content::Content;
 use super::library::{self, Library};
 use super::{Check, Found, Needs};
 use crate::database::File;
@@ -40,7 +39,7 @@ pub const CHECKS: &[Check] = &[
     Check::any("orchestration-large", "large payloads come to their end, and are kept", kept::large),
     Check::any(
         "orchestration-workers",
-        "every sharing and executor: each orchestration that ended is kept",
+        "every sharing and executor: each orchestration that ended is kept with its end",
         kept::workers,
     ),
     Check {
@@ -52,7 +51,7 @@ pub const CHECKS: &[Check] = &[
         needs: Needs::Storage,
         ..Check::any(
             "orchestration-killed",
-            "killed, it leaves a database that opens, with every orchestration that was acknowledged",
+            "killed, it leaves a database that opens, with the end of every orchestration that was acknowledged",
             kept::killed,
         )
     },
@@ -120,11 +119,6 @@ fn draft(subject: &Subject<'_>, file: &File) -> Draft {
 fn instances(trial: &Trial, numbers: Range<u64>) -> Vec<String> {
     let [quick, ..] = transactions();
     library::drawn(trial, &quick, numbers)
-}
-
-/// Indices of the names that no row of the file contains.
-fn missing(content: &Content, instances: &[String]) -> Vec<usize> {
-    (0..instances.len()).filter(|i| content.rows_with(&instances[*i]) == 0).collect()
 }
 
 /// Whether the driver stores orchestrations in an SQLite file.
