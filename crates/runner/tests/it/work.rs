@@ -139,7 +139,7 @@ fn only_changes_are_counted_of_writes(driver: &str) {
 #[test]
 fn memory_does_not_grow_with_the_operations() {
     use litelab_protocol::Message;
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
 
     let scratch = Scratch::new();
     scratch.fill(1_000);
@@ -156,7 +156,9 @@ fn memory_does_not_grow_with_the_operations() {
         let input = serde_json::to_string(&trial).expect("JSON") + "\n" + GO;
         child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
         let mut done = 0;
-        for line in BufReader::new(child.stdout.take().expect("stdout")).lines() {
+        // Open until the process has been inspected: a runner whose ticks nobody reads ends.
+        let mut output = BufReader::new(child.stdout.take().expect("stdout"));
+        for line in output.by_ref().lines() {
             let Ok(Message::Tick(tick)) = serde_json::from_str(&line.expect("line")) else { continue };
             done += tick.counts.iter().filter(|c| c.role == "r").map(|c| c.committed).sum::<u64>();
             if done == operations {
