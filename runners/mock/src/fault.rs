@@ -145,10 +145,10 @@ faults! {
     OrchestrationDoesNotWait = "orchestration-does-not-wait",
     /// Loses an orchestration that has ended.
     OrchestrationForgets = "orchestration-forgets",
-    /// Loses the end of an orchestration, and keeps its beginning.
-    OrchestrationLosesEnd = "orchestration-loses-end",
     /// Sets no PRAGMA and reports all as in effect.
     OrchestrationLiesAboutPragma = "orchestration-lies-about-pragma",
+    /// Loses the end of an orchestration, and keeps its beginning.
+    OrchestrationLosesEnd = "orchestration-loses-end",
     /// Sends no ticks.
     OrchestrationNeverTicks = "orchestration-never-ticks",
     /// Discards a part of the payloads that activities return.

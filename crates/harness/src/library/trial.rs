@@ -202,7 +202,6 @@ fn with_workers<L: Library>(
     drop(done);
     let names = &trial.connection.read_back;
     let connections = &mut result.connections;
-    connections.clear();
     let close = async {
         for (index, (database, opened)) in trial.databases.iter().zip(databases).enumerate() {
             connections.extend(opened.settings(names).await?.into_iter().map(|(label, settings)| ConnectionSettings {

@@ -23,7 +23,7 @@ role.readers = { run = "read", workers = 1, count = 5000000 }
 /// Growth of the peak resident memory per additional read, in bytes, that a trial may have. A runner that keeps any
 /// data of each read keeps at least one byte. Two identical trials differ by a megabyte, a fifth of a byte for each of
 /// these reads, in memory the allocator has returned, and the shorter trial may be the larger one.
-const OF_A_READ: f64 = 0.6;
+const OF_A_READ: f64 = 0.5;
 
 /// Number of measured operations and peak resident memory in bytes of a scenario.
 fn trial(csv: &str, scenario: &str) -> (u64, f64) {

@@ -156,7 +156,7 @@ fn memory_does_not_grow_with_the_operations() {
         let input = serde_json::to_string(&trial).expect("JSON") + "\n" + GO;
         child.stdin.take().expect("stdin").write_all(input.as_bytes()).expect("written");
         let mut done = 0;
-        // Open until the process has been inspected: a runner whose ticks nobody reads ends.
+        // Open until the process has been inspected: a runner whose ticks no process reads ends.
         let mut output = BufReader::new(child.stdout.take().expect("stdout"));
         for line in output.by_ref().lines() {
             let Ok(Message::Tick(tick)) = serde_json::from_str(&line.expect("line")) else { continue };
