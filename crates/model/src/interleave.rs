@@ -25,7 +25,7 @@ pub fn interleave(base: &Plan, head: &Plan, pairs: &[(Option<usize>, usize)], ro
         left_out: Vec::new(),
         findings: Vec::new(),
         crossovers: Vec::new(),
-        given: Given::default(),
+        given: Given { combined: true, ..Given::default() },
         ..head.clone()
     };
     for (ours, theirs) in pairs {

@@ -73,6 +73,10 @@ pub struct Given {
     /// Whether every scenario has its baseline twice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aa: bool,
+    /// Whether the plan combines variants of two runs ([`crate::interleave`]). No study resolves to it; only its run
+    /// file repeats it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub combined: bool,
 }
 
 impl Given {

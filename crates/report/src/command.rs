@@ -9,8 +9,12 @@ use litelab_record::RunInfo;
 
 use crate::analysis::ScenarioAnalysis;
 
-/// The command that runs one scenario again with the same seed, and so with the same values and order of trials.
+/// The command that runs one scenario again with the same seed, and so with the same values and order of trials; for a
+/// plan that combines two runs, that of the whole run.
 pub(crate) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
+    if info.plan.given.combined {
+        return whole(info);
+    }
     format!("{} --only {} --rounds {} --seed {}", run(info), quoted(&scenario.name), scenario.planned, info.plan.seed)
 }
 
@@ -22,6 +26,9 @@ pub(crate) fn file(info: &RunInfo) -> String {
 
 /// The command that does the whole run again with the same seed.
 pub(crate) fn whole(info: &RunInfo) -> String {
+    if info.plan.given.combined {
+        return format!("litelab repeat {}", file(info));
+    }
     let mut command = run(info);
     if !info.plan.given.only.is_empty() {
         let _ = write!(command, " --only {}", quoted(&info.plan.given.only.join(",")));

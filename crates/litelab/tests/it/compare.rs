@@ -53,6 +53,11 @@ fn a_database_that_becomes_five_times_as_large_is_confirmed_and_ends_with_3() {
     let [confirmation] = runs.as_slice() else { panic!("{runs:?}") };
     let shown = ends(&run(dir, &["show", confirmation.to_str().unwrap(), "--all"]), 0);
     assert!(shown.contains("head") && shown.contains("20 trials measured") && shown.contains("10 of 10"), "{shown}");
+    // No study has its variants: the report names the command that repeats it, which runs.
+    let name = confirmation.file_name().unwrap().to_str().unwrap();
+    assert!(shown.contains(&format!("litelab repeat {name}")), "{shown}");
+    let again = ends(&run(dir, &["repeat", confirmation.to_str().unwrap(), "--no-calibration"]), 0);
+    assert!(again.contains("side=head"), "{again}");
 
     // An improvement is not a regression and is not run again.
     let out = ends(&run(dir, &["compare", head, base, "--fail", "--allow-unlike=work"]), 0);

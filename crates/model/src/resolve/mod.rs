@@ -117,7 +117,13 @@ pub fn resolve(study: &Study, text: &Text, options: &Options) -> Result<Plan, Mo
         seed: options.seed.unwrap_or(1),
         tolerance: study.tolerance,
         drivers: options.drivers.clone(),
-        given: Given { rounds: options.rounds, only: options.only.clone(), vars: options.vars.clone(), aa: options.aa },
+        given: Given {
+            rounds: options.rounds,
+            only: options.only.clone(),
+            vars: options.vars.clone(),
+            aa: options.aa,
+            combined: false,
+        },
         ..Plan::default()
     };
     if plan.seed > litelab_protocol::MAX_SAFE_INTEGER {

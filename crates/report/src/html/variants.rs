@@ -100,7 +100,7 @@ fn spark(source: Source<'_>, variant: &VariantAnalysis) -> Markup {
 fn again(source: Source<'_>) -> Markup {
     html! {
         p { "Run it again, with the same values in the same order: " code.again { (command::scenario(source.scenario, source.info)) } }
-        @if !command::is_built_in(source.info) {
+        @if !command::is_built_in(source.info) && !source.info.plan.given.combined {
             p.dim {
                 "The study is not one of litelab's own; its text is in the run file, and this gives it back: "
                 code { "sqlite3 RUN \"SELECT value FROM run WHERE key = 'study_toml'\" > " (command::quoted(&format!("{}.toml", source.info.plan.study))) }

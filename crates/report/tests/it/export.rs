@@ -129,7 +129,7 @@ fn the_command_of_a_table_has_every_option_that_changed_the_plan() {
         change(&mut info.plan);
         let marked = "<!-- splice first-look/sync -->\n<!-- end of splice -->\n";
         let (page, _) = splice::splice(marked, &analysis, &info).unwrap();
-        page.split('`').rfind(|part| part.starts_with("litelab run")).unwrap().to_owned()
+        page.split('`').rfind(|part| part.starts_with("litelab ")).unwrap().to_owned()
     };
     let enough = command(|plan| plan.scenarios.iter_mut().for_each(|scenario| scenario.rounds = 50));
     assert_eq!(enough, "litelab run first-look --seed 42");
@@ -141,6 +141,7 @@ fn the_command_of_a_table_has_every_option_that_changed_the_plan() {
             only: vec!["sync".into(), "batch".into()],
             vars: [("rows".into(), Scalar::Integer(5)), ("text".into(), Scalar::Text("a b".into()))].into(),
             aa: true,
+            ..Given::default()
         };
     });
     let expected = "litelab run first-look --quick --driver go:mattn --driver python:sqlite3 --set rows=5 \
@@ -152,6 +153,9 @@ fn the_command_of_a_table_has_every_option_that_changed_the_plan() {
         plan.scenarios.iter_mut().for_each(|scenario| scenario.rounds = 3);
     });
     assert_eq!(short, "litelab run first-look --rounds 3 --seed 42");
+    // No study has the variants of two runs.
+    let combined = command(|plan| plan.given.combined = true);
+    assert_eq!(combined, "litelab repeat made-up.db");
 }
 
 #[test]
