@@ -40,7 +40,6 @@ pub trait Chart {
     /// Main sentence and marks in words, for readers who do not see the chart.
     fn description(&self) -> String;
 
-    /// Draws the chart. `id` must be unique in the page, because the ids of its parts begin with it. Characters that an
-    /// id cannot contain are replaced by `-`.
+    /// Draws the chart. `id` must be unique in the page, because the ids of its parts begin with it.
     fn svg(&self, id: &str) -> Markup;
 }

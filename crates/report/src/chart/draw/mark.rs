@@ -16,12 +16,10 @@ const CAP: f64 = 3.5;
 
 /// Index of the cross.
 pub(crate) const CROSS: usize = 5;
-/// Index of the shape that is a line of no length: a dot if lines have round ends.
-pub(crate) const DOT: usize = SERIES;
 
 /// Outlines that begin at their middle, 8 units wide: circle, square, triangle, diamond, inverted triangle, cross,
-/// upright cross, hourglass; and the dot.
-const SHAPES: [&str; SERIES + 1] = [
+/// upright cross, hourglass.
+const SHAPES: [&str; SERIES] = [
     "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
     "m-3.5 -3.5h7v7h-7z",
     "m0 -5l4.5 8h-9z",
@@ -30,7 +28,6 @@ const SHAPES: [&str; SERIES + 1] = [
     "m-4 -4l8 8m-8 0l8 -8",
     "m0 -5v10m-5 -5h10",
     "m-4 -4h8l-8 8h8z",
-    "h0",
 ];
 
 /// CSS class of a series' colour.
@@ -50,7 +47,7 @@ pub(crate) fn marker(series: usize) -> String {
 
 /// Adds a shape to a path; indices beyond the last shape begin again with the first.
 pub(in crate::chart) fn shape(path: &mut Path, shape: usize, (x, y): (f64, f64)) {
-    path.start(x, y).then(if shape == DOT { SHAPES[DOT] } else { SHAPES[shape % SERIES] });
+    path.start(x, y).then(SHAPES[shape % SERIES]);
 }
 
 /// Draws a series' marker at each position, without a colour.
