@@ -17,34 +17,42 @@ const FAR: f64 = 10.0;
 
 /// A unit, and the divisor that converts a value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Scale {
-    divisor: f64,
+pub(crate) struct Scale {
+    pub(crate) divisor: f64,
     /// Text after the value.
-    after: &'static str,
+    pub(crate) after: &'static str,
     /// Text after each end of an interval, where the unit itself is not repeated.
-    after_end: &'static str,
+    pub(crate) after_end: &'static str,
+    /// Name in the title of an axis.
+    pub(crate) name: &'static str,
 }
 
-const fn scale(divisor: f64, after: &'static str, after_end: &'static str) -> Scale {
-    Scale { divisor, after, after_end }
+const fn scale(divisor: f64, after: &'static str, after_end: &'static str, name: &'static str) -> Scale {
+    Scale { divisor, after, after_end, name }
 }
 
-const NANOS: [Scale; 4] = [scale(1.0, " ns", ""), scale(1e3, " µs", ""), scale(1e6, " ms", ""), scale(1e9, " s", "")];
-const RATES: [Scale; 4] =
-    [scale(1.0, "/s", ""), scale(1e3, "k/s", "k"), scale(1e6, "M/s", "M"), scale(1e9, "G/s", "G")];
-const BYTES: [Scale; 5] = [
-    scale(1.0, " B", ""),
-    scale(1024.0, " KiB", ""),
-    scale(1_048_576.0, " MiB", ""),
-    scale(1_073_741_824.0, " GiB", ""),
-    scale(1_099_511_627_776.0, " TiB", ""),
+const NANOS: [Scale; 4] =
+    [scale(1.0, " ns", "", "ns"), scale(1e3, " µs", "", "µs"), scale(1e6, " ms", "", "ms"), scale(1e9, " s", "", "s")];
+const RATES: [Scale; 4] = [
+    scale(1.0, "/s", "", "per second"),
+    scale(1e3, "k/s", "k", "thousand per second"),
+    scale(1e6, "M/s", "M", "million per second"),
+    scale(1e9, "G/s", "G", "billion per second"),
 ];
-const SHARES: [Scale; 1] = [scale(0.01, " %", "")];
-const COUNTS: [Scale; 3] = [scale(1.0, "", ""), scale(1e3, " k", "k"), scale(1e6, " M", "M")];
-const PER_TRANSACTION: [Scale; 1] = [scale(1.0, "/transaction", "")];
-const RATIOS: [Scale; 1] = [scale(1.0, "×", "")];
+const BYTES: [Scale; 5] = [
+    scale(1.0, " B", "", "B"),
+    scale(1024.0, " KiB", "", "KiB"),
+    scale(1_048_576.0, " MiB", "", "MiB"),
+    scale(1_073_741_824.0, " GiB", "", "GiB"),
+    scale(1_099_511_627_776.0, " TiB", "", "TiB"),
+];
+const SHARES: [Scale; 1] = [scale(0.01, " %", "", "%")];
+const COUNTS: [Scale; 3] =
+    [scale(1.0, "", "", "number"), scale(1e3, " k", "k", "thousands"), scale(1e6, " M", "M", "millions")];
+const PER_TRANSACTION: [Scale; 1] = [scale(1.0, "/transaction", "", "per transaction")];
 
-fn scales(unit: Unit) -> &'static [Scale] {
+/// The units of a metric's values, ascending.
+pub(crate) fn scales(unit: Unit) -> &'static [Scale] {
     match unit {
         Unit::Nanos => &NANOS,
         Unit::PerSecond => &RATES,
@@ -151,7 +159,6 @@ pub fn sentence(of: &Estimate, unit: Unit) -> String {
 /// be printed.
 #[must_use]
 pub fn ratio(estimate: &Estimate) -> Option<String> {
-    let [scale] = RATIOS;
     let interval = estimate.interval()?;
     let all = [estimate.value, interval.low(), interval.high()];
     let at = |places: usize| all.map(|x| digits(x, Some(places)));
@@ -166,7 +173,7 @@ pub fn ratio(estimate: &Estimate) -> Option<String> {
         places += 1;
     }
     let [value, low, high] = at(places);
-    estimate.value.is_finite().then(|| format!("{value}{} [{low}, {high}]", scale.after))
+    estimate.value.is_finite().then(|| format!("{value}× [{low}, {high}]"))
 }
 
 /// Text in place of an interval: `needs ≥ 6 rounds`.
@@ -181,7 +188,7 @@ pub fn needs(estimate: &Estimate) -> String {
 pub fn bound(bound: f64, unit: Option<Unit>) -> String {
     match unit {
         Some(unit) => value(bound, unit),
-        None => trimmed(bound),
+        None => trimmed(&digits(bound, None)).to_owned(),
     }
 }
 
@@ -191,9 +198,7 @@ pub fn percent(fraction: f64) -> String {
     if !fraction.is_finite() {
         return NONE.into();
     }
-    let text = format!("{:.2}", fraction * 100.0);
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} %")
+    format!("{} %", trimmed(&format!("{:.2}", fraction * 100.0)))
 }
 
 /// Formats a forecast fraction in per cent with two digits, which is its precision: `0.71 %`, `7.1 %`, `24 %`.
@@ -239,7 +244,7 @@ fn ends(estimate: &Estimate, scale: Scale) -> Option<String> {
 /// The largest unit of which there is at least one after rounding: 999.96 µs is printed as 1.00 ms.
 fn choose(value: f64, scales: &[Scale]) -> Scale {
     let fits = |scale: &&Scale| rounded(value / scale.divisor).abs() >= 1.0;
-    scales.iter().rev().find(fits).or(scales.first()).copied().unwrap_or(RATIOS[0])
+    scales.iter().rev().find(fits).copied().unwrap_or(scales[0])
 }
 
 /// Rounds to three significant digits.
@@ -279,13 +284,9 @@ fn digits(value: f64, places_asked: Option<usize>) -> String {
     }
 }
 
-fn trimmed(value: f64) -> String {
-    let text = digits(value, None);
-    if text.contains('.') && !text.contains('e') {
-        text.trim_end_matches('0').trim_end_matches('.').into()
-    } else {
-        text
-    }
+/// A number without zeros at its end.
+pub(crate) fn trimmed(text: &str) -> &str {
+    if text.contains('.') && !text.contains('e') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ impl Axis {
 fn short(label: &str) -> String {
     let end = label.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(label.len());
     let (number, unit) = label.split_at(end);
-    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    let number = number::trimmed(number);
     if number.chars().all(|c| c == '0') { "0".into() } else { format!("{number}{unit}") }
 }
 

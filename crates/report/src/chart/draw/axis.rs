@@ -4,8 +4,8 @@ use litelab_model::metric::Unit;
 
 use super::scale::{self, Kind, Scale};
 use super::svg::WIDTH;
-use super::unit::{self, Scaled};
-use super::{text, ticks};
+use super::{text, ticks, unit};
+use crate::number;
 
 /// Smallest horizontal distance between labels, and smallest vertical distance between baselines.
 const APART: (f64, f64) = (6.0, 14.5);
@@ -23,7 +23,7 @@ pub(crate) struct Axis {
 #[derive(Clone, Debug, PartialEq)]
 enum Labels {
     /// Multiples of a unit.
-    Of(Scaled),
+    Of(number::Scale),
     /// Times, each label with its unit.
     Times,
     /// Given labels, the most important first.
@@ -38,23 +38,17 @@ pub(crate) struct Tick {
 }
 
 impl Axis {
-    /// Creates a linear axis over these values, and over 0 if `from_zero`; `None` if no value can be placed.
-    pub(crate) fn linear(
-        what: &str,
-        unit: Unit,
-        from_zero: bool,
-        values: impl IntoIterator<Item = f64>,
-    ) -> Option<Self> {
+    /// Creates a linear axis over these values and 0; `None` if no value can be placed.
+    pub(crate) fn linear(what: &str, unit: Unit, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (low, high) = Kind::Linear.range(values)?;
-        let (low, high) = if from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
-        let (low, high) = scale::widened((low, high));
+        let (low, high) = if (low, high) == (0.0, 0.0) { (0.0, 1.0) } else { (low.min(0.0), high.max(0.0)) };
         let unit = unit::choose(unit, low.abs().max(high.abs()));
         Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) })
     }
 
-    /// Creates an axis like [`Axis::linear`] from 0, extended to the next tick.
+    /// Creates an axis like [`Axis::linear`], extended to the next tick.
     pub(crate) fn rounded(what: &str, unit: Unit, values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut axis = Self::linear(what, unit, true, values)?;
+        let mut axis = Self::linear(what, unit, values)?;
         if let Labels::Of(unit) = axis.labels {
             let (low, high) = (axis.low / unit.divisor, axis.high / unit.divisor);
             if let [first, second, ..] = ticks::linear(low, high, 6)[..] {
@@ -68,7 +62,7 @@ impl Axis {
 
     /// Creates an axis of seconds from 0, which uses no other unit.
     pub(crate) fn seconds(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let axis = Self::linear(what, Unit::Nanos, true, values)?;
+        let axis = Self::linear(what, Unit::Nanos, values)?;
         Some(Self { labels: Labels::Of(unit::SECONDS), ..axis })
     }
 
@@ -80,7 +74,7 @@ impl Axis {
     /// Creates a logarithmic axis of times in nanoseconds, with at least a factor of 4 between its ends.
     pub(crate) fn times(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let range = Kind::Logarithmic.range(values)?;
-        let (low, high) = scale::widened_by((range.0 / 1.1, range.1 * 1.1), 4.0);
+        let (low, high) = scale::widened((range.0 / 1.1, range.1 * 1.1), 4.0);
         Some(Self { kind: Kind::Logarithmic, low, high, what: what.into(), labels: Labels::Times })
     }
 
@@ -113,38 +107,29 @@ impl Axis {
             let inside = ticks.into_iter().filter(|(value, _)| scale.has(*value));
             inside.filter_map(|(value, label)| Some(Tick { place: scale.at(value)?, label })).collect()
         };
-        if let Labels::Given(ticks) = &self.labels {
-            let mut kept: Vec<Tick> = Vec::new();
-            for tick in place(ticks.clone()) {
-                if kept.iter().all(|other| apart(other, &tick)) {
-                    kept.push(tick);
-                }
-            }
-            return kept;
-        }
-        let candidates = (1..=most).rev().map(|most| place(self.candidates(most)));
         let fits = |ticks: &Vec<Tick>| !ticks.is_empty() && ticks.windows(2).all(|pair| apart(&pair[0], &pair[1]));
-        candidates.into_iter().find(fits).unwrap_or_default()
-    }
-
-    fn candidates(&self, most: usize) -> Vec<(f64, String)> {
-        let of = |values: Vec<f64>, labels: Vec<String>| values.into_iter().zip(labels).collect();
-        let raw = |most| match self.kind {
-            Kind::Linear => ticks::linear(self.low, self.high, most),
-            Kind::Logarithmic => ticks::logarithmic(self.low, self.high, most),
+        let densest = |of: &dyn Fn(usize) -> Vec<(f64, String)>| {
+            (1..=most).rev().map(|most| place(of(most))).find(fits).unwrap_or_default()
         };
         match &self.labels {
-            Labels::Of(unit) => {
+            Labels::Of(unit) => densest(&|most| {
                 let values = ticks::linear(self.low / unit.divisor, self.high / unit.divisor, most);
                 let labels = ticks::even_labels(&values);
-                of(values.into_iter().map(|value| value * unit.divisor).collect(), labels)
+                values.into_iter().map(|value| value * unit.divisor).zip(labels).collect()
+            }),
+            Labels::Times => densest(&|most| {
+                let values = ticks::logarithmic(self.low, self.high, most);
+                values.into_iter().map(|value| (value, unit::time(value))).collect()
+            }),
+            Labels::Given(ticks) => {
+                let mut kept: Vec<Tick> = Vec::new();
+                for tick in place(ticks.clone()) {
+                    if kept.iter().all(|other| apart(other, &tick)) {
+                        kept.push(tick);
+                    }
+                }
+                kept
             }
-            Labels::Times => {
-                let values = raw(most);
-                let labels = values.iter().map(|value| unit::time(*value)).collect();
-                of(values, labels)
-            }
-            Labels::Given(ticks) => ticks.clone(),
         }
     }
 
@@ -206,8 +191,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_placed_makes_no_axis() {
+        assert_eq!(Axis::linear("t", Unit::Count, [0.0]).map(|axis| axis.range()), Some((0.0, 1.0)));
         assert_eq!(Axis::times("t", [0.0, -1.0, f64::NAN, f64::INFINITY]), None);
-        assert_eq!(Axis::linear("t", Unit::Count, true, [f64::NAN]), None);
+        assert_eq!(Axis::linear("t", Unit::Count, [f64::NAN]), None);
     }
 
     proptest! {
@@ -218,7 +204,7 @@ mod tests {
             let axis = if times {
                 Axis::times("t", values.iter().map(|v| v.abs() + 1e-3))
             } else {
-                Axis::linear("v", Unit::Bytes, false, values)
+                Axis::linear("v", Unit::Bytes, values)
             };
             let axis = axis.unwrap();
             let across = axis.ticks_across(&axis.scale(5.0, 5.0 + room));

@@ -65,19 +65,8 @@ impl Scale {
     }
 }
 
-/// Widens a range to at least a thousandth of its magnitude, so that its ticks differ. Values that are all equal are
-/// then in the middle.
-pub(crate) fn widened((low, high): (f64, f64)) -> (f64, f64) {
-    let magnitude = low.abs().max(high.abs());
-    if magnitude == 0.0 {
-        return (0.0, 1.0);
-    }
-    let missing = magnitude * 1e-3 - (high - low);
-    if missing > 0.0 { (low - missing / 2.0, high + missing / 2.0) } else { (low, high) }
-}
-
 /// Widens a range of positive values to at least `factor` between its ends.
-pub(crate) fn widened_by((low, high): (f64, f64), factor: f64) -> (f64, f64) {
+pub(crate) fn widened((low, high): (f64, f64), factor: f64) -> (f64, f64) {
     let missing = factor / (high / low);
     if missing > 1.0 { (low / missing.sqrt(), high * missing.sqrt()) } else { (low, high) }
 }
@@ -97,10 +86,7 @@ mod tests {
 
     #[test]
     fn a_range_of_one_value_is_widened() {
-        assert_eq!(widened((0.0, 0.0)), (0.0, 1.0));
-        assert_eq!(widened((1000.0, 1000.0)), (999.5, 1000.5));
-        assert_eq!(widened((1.0, 3.0)), (1.0, 3.0));
-        assert_eq!(widened_by((10.0, 10.0), 4.0), (5.0, 20.0));
-        assert_eq!(widened_by((1.0, 10.0), 4.0), (1.0, 10.0));
+        assert_eq!(widened((10.0, 10.0), 4.0), (5.0, 20.0));
+        assert_eq!(widened((1.0, 10.0), 4.0), (1.0, 10.0));
     }
 }

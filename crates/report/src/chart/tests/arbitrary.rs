@@ -56,7 +56,7 @@ fn axis() -> impl Strategy<Value = Option<Axis>> {
     (0..5_u8, text(), unit(), vec(number(), 0..9)).prop_map(|(kind, what, unit, values)| {
         let whole = || values.iter().map(|value| *value as u32);
         match kind {
-            0 => Axis::linear(&what, unit, false, values),
+            0 => Axis::linear(&what, unit, values),
             1 => Axis::rounded(&what, unit, values),
             2 => Axis::times(&what, values),
             3 => Axis::seconds(&what, values),

@@ -93,7 +93,7 @@ fn chart(probes: &[Probe], limit: Option<(f64, String)>, sustainable: Option<f64
         drawn,
         words: probes.iter().map(|probe| sentence(probe)).collect(),
         legend,
-        x: Axis::linear("offered load", Unit::PerSecond, true, rates),
+        x: Axis::linear("offered load", Unit::PerSecond, rates),
         y: Axis::times("response time from the scheduled start", times),
         height: 220.0,
         marks,
