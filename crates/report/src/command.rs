@@ -1,7 +1,5 @@
 //! Commands that repeat parts of a run.
 
-use std::fmt::Write as _;
-
 use litelab_model::library::Kind;
 use litelab_model::plan::{Plan, ScenarioPlan};
 use litelab_model::text::clean;
@@ -31,10 +29,10 @@ pub(crate) fn whole(info: &RunInfo) -> String {
     }
     let mut command = run(info);
     if !info.plan.given.only.is_empty() {
-        let _ = write!(command, " --only {}", quoted(&info.plan.given.only.join(",")));
+        command += &format!(" --only {}", quoted(&info.plan.given.only.join(",")));
     }
     if let Some(rounds) = info.plan.given.rounds.or_else(|| short_rounds(&info.plan)) {
-        let _ = write!(command, " --rounds {rounds}");
+        command += &format!(" --rounds {rounds}");
     }
     format!("{command} --seed {}", info.plan.seed)
 }
@@ -53,10 +51,10 @@ fn run(info: &RunInfo) -> String {
         command.push_str(" --quick");
     }
     for driver in &info.plan.drivers {
-        let _ = write!(command, " --driver {}", quoted(driver));
+        command += &format!(" --driver {}", quoted(driver));
     }
     for (name, value) in &info.plan.given.vars {
-        let _ = write!(command, " --set {}", quoted(&format!("{name}={value}")));
+        command += &format!(" --set {}", quoted(&format!("{name}={value}")));
     }
     if info.plan.given.aa {
         command.push_str(" --aa");

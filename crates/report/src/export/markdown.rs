@@ -1,7 +1,5 @@
 //! Documents as GitHub Flavored Markdown: the tables of the terminal, not divided, without terminal escapes.
 
-use std::fmt::Write as _;
-
 use crate::document::{Align, ClaimElement, Document, Element, Table, clean};
 
 /// Renders a document as Markdown.
@@ -29,11 +27,7 @@ fn element(element: &Element) -> String {
 }
 
 fn list(lines: impl Iterator<Item = String>) -> String {
-    lines.fold(String::new(), |mut out, line| {
-        // Writing to a String does not fail.
-        let _written = writeln!(out, "- {line}");
-        out
-    })
+    lines.map(|line| format!("- {line}\n")).collect()
 }
 
 fn table(table: &Table) -> String {
@@ -70,10 +64,7 @@ fn claims(claims: &[ClaimElement]) -> String {
 }
 
 fn lines(rows: impl Iterator<Item = Vec<String>>) -> String {
-    rows.fold(String::new(), |mut out, cells| {
-        let _written = writeln!(out, "| {} |", cells.join(" | "));
-        out
-    })
+    rows.map(|cells| format!("| {} |\n", cells.join(" | "))).collect()
 }
 
 /// The text in one line, with the characters escaped that are special in Markdown or HTML. Text between backticks is

@@ -2,8 +2,6 @@
 
 mod table;
 
-use std::fmt::Write as _;
-
 use litelab_record::RunInfo;
 use textwrap::{Options, WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthStr;
@@ -44,7 +42,7 @@ struct Page {
 impl Page {
     fn element(&mut self, element: &Element) {
         match element {
-            Element::Title(title) => self.wrapped("", "", Tone::Strong, title),
+            Element::Title(title) => self.wrapped("", Tone::Strong, title),
             Element::Heading(title, beside) => {
                 if !self.text.ends_with("\n\n") {
                     self.line("");
@@ -62,7 +60,7 @@ impl Page {
                     self.line(painted.trim_end());
                 }
             }
-            Element::Text(tone, text) => self.wrapped("  ", "  ", *tone, text),
+            Element::Text(tone, text) => self.wrapped("  ", *tone, text),
             Element::Facts(facts) => self.facts("  ", facts),
             Element::Table(table) => {
                 for part in table.fit(self.style.columns() - 2) {
@@ -78,8 +76,7 @@ impl Page {
     }
 
     fn line(&mut self, line: &str) {
-        // Writing to a String does not fail.
-        let _written = writeln!(self.text, "{line}");
+        self.text.extend([line, "\n"]);
     }
 
     fn wrap(&self, first: &str, rest: &str, text: &str) -> Vec<String> {
@@ -91,43 +88,36 @@ impl Page {
         textwrap::wrap(&glue(text), options).into_iter().map(|line| line.replace(GLUE, " ")).collect()
     }
 
-    fn wrapped(&mut self, first: &str, rest: &str, tone: Tone, text: &str) {
-        for line in self.wrap(first, rest, &clean(text)) {
+    fn wrapped(&mut self, indent: &str, tone: Tone, text: &str) {
+        for line in self.wrap(indent, indent, &clean(text)) {
             let painted = self.style.paint(tone, line.trim_end());
             self.line(&painted);
         }
     }
 
-    fn marked(&mut self, line: &Marked) {
-        let mark = clean(&line.mark);
-        let indent = " ".repeat(mark.width() + 3);
-        for (i, text) in self.wrap(&indent, &indent, &clean(&line.text)).into_iter().enumerate() {
+    /// Writes a text after `begin`, which is `width` columns wide; further lines are indented by as much.
+    fn hanging(&mut self, begin: &str, width: usize, text: &str) {
+        let indent = " ".repeat(width);
+        for (i, line) in self.wrap(&indent, &indent, &clean(text)).into_iter().enumerate() {
             match i {
-                0 => {
-                    let mark = self.style.paint(line.tone, &mark);
-                    let text = text.trim_start();
-                    self.line(&format!("  {mark} {text}"));
-                }
-                _ => self.line(text.trim_end()),
+                0 => self.line(format!("{begin}{}", line.trim_start()).trim_end()),
+                _ => self.line(line.trim_end()),
             }
         }
     }
 
+    fn marked(&mut self, line: &Marked) {
+        let mark = clean(&line.mark);
+        let begin = format!("  {} ", self.style.paint(line.tone, &mark));
+        self.hanging(&begin, mark.width() + 3, &line.text);
+    }
+
     fn facts(&mut self, indent: &str, facts: &[(String, String)]) {
         let width = facts.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
-        let hang = format!("{indent}{}", " ".repeat(width + 2));
         for (name, value) in facts {
             let padding = " ".repeat(width - name.width());
-            for (i, text) in self.wrap(&hang, &hang, &clean(value)).into_iter().enumerate() {
-                match i {
-                    0 => {
-                        let name = self.style.paint(Tone::Dim, name);
-                        let text = text.trim_start();
-                        self.line(format!("{indent}{name}{padding}  {text}").trim_end());
-                    }
-                    _ => self.line(text.trim_end()),
-                }
-            }
+            let begin = format!("{indent}{}{padding}  ", self.style.paint(Tone::Dim, name));
+            self.hanging(&begin, indent.len() + width + 2, value);
         }
     }
 
