@@ -118,13 +118,9 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
             .and_then(|variant| variant.metrics.get(&plan.metric)?.sum()),
         reason,
     };
-    let Some(variant) = find(plan.variant) else {
+    let against = plan.against.and_then(find);
+    let Some(variant) = find(plan.variant).filter(|_| against.is_some() == plan.against.is_some()) else {
         return result(Measured::Nothing, OPEN, Some("its variant is not in this run".into()));
-    };
-    let against = match plan.against.map(find) {
-        Some(None) => return result(Measured::Nothing, OPEN, Some("its variant is not in this run".into())),
-        Some(Some(against)) => Some(against),
-        None => None,
     };
     let measured = match against {
         Some(against) => {
@@ -136,29 +132,20 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
             None => Err(format!("no trial of {} has a {}", variant.name, plan.metric)),
         },
     };
+    let failed = failures(variant, against);
     let measured = match measured {
         Ok(measured) => measured,
-        Err(reason) => {
-            let reason = failures(variant, against).unwrap_or(reason);
-            return result(Measured::Nothing, OPEN, Some(reason));
-        }
+        Err(reason) => return result(Measured::Nothing, OPEN, failed.or(Some(reason))),
     };
-    if let (None, Some(why)) = (failures(variant, against), variant.not_judged(&plan.metric)) {
+    if let Some(why) = failed.or_else(|| variant.not_judged(&plan.metric)) {
         return result(measured, OPEN, Some(why));
     }
     let judge = |e: &Estimate| ClaimVerdict::judge(e, plan.at_least, plan.at_most, &planner(Confidence::P95));
     let verdict = measured.estimate().map_or(OPEN, judge);
-    if let (None, None, OPEN, Some(why)) = (against, failures(variant, against), verdict, never(plan, variant)) {
-        return result(measured, OPEN, Some(why));
-    }
-    match (failures(variant, against), measured.estimate().filter(|e| e.interval().is_none())) {
-        (Some(reason), _) => result(measured, OPEN, Some(reason)),
-        (None, Some(few)) => {
-            let reason = format!("{}; there are {}", number::needs(few), few.n);
-            result(measured, verdict, Some(reason))
-        }
-        (None, None) => result(measured, verdict, None),
-    }
+    let few = measured.estimate().filter(|e| e.interval().is_none());
+    let few = few.map(|few| format!("{}; there are {}", number::needs(few), few.n));
+    let reason = if against.is_none() && verdict == OPEN { never(plan, variant).or(few) } else { few };
+    result(measured, verdict, reason)
 }
 
 /// Ratio or value of the claim's second metric, which is not judged.
@@ -191,12 +178,11 @@ fn never(plan: &ClaimPlan, variant: &VariantAnalysis) -> Option<String> {
 
 /// Reason for which a variant supports no verdict: it was skipped, or some of its trials failed.
 pub(crate) fn failures(variant: &VariantAnalysis, against: Option<&VariantAnalysis>) -> Option<String> {
-    if let Some((variant, why)) =
-        std::iter::once(variant).chain(against).find_map(|variant| Some((variant, variant.skipped.as_ref()?)))
-    {
+    let both = || std::iter::once(variant).chain(against);
+    if let Some((variant, why)) = both().find_map(|variant| Some((variant, variant.skipped.as_ref()?))) {
         return Some(format!("{} was skipped: {why}", variant.name));
     }
-    let failed = std::iter::once(variant).chain(against).find(|variant| variant.failed() > 0)?;
+    let failed = both().find(|variant| variant.failed() > 0)?;
     let all = failed.failed() + failed.measured;
     let first = failed.failures.first().map_or("", |f| f.reason.as_str());
     Some(format!("{} of {} of {} failed: {first}", failed.failed(), number::counted(all, "trial"), failed.name))

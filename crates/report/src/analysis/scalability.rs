@@ -49,18 +49,12 @@ fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &Va
         .flat_map(|(level, variant)| variant.values(metric).iter().map(|(_, value)| (*level, *value)))
         .map(|(concurrency, throughput)| UslPoint { concurrency, throughput })
         .collect();
-    let is_zero =
-        |(_, variant): &(u32, &VariantAnalysis)| variant.values(metric).iter().any(|(_, value)| *value <= 0.0);
-    if let Some((level, _)) = group.iter().find(|of| is_zero(of)) {
-        let law = Err(format!("{metric} is 0 in a round at {level}"));
-        return Scalability {
-            label,
-            dimension: dimension.to_owned(),
-            metric: metric.clone(),
-            law,
-            best: None,
-            falls: None,
-        };
+    let found = |law, best, falls| {
+        let (dimension, metric) = (dimension.to_owned(), metric.clone());
+        Scalability { label, dimension, metric, law, best, falls }
+    };
+    if let Some(zero) = points.iter().find(|point| point.throughput <= 0.0) {
+        return found(Err(format!("{metric} is 0 in a round at {}", zero.concurrency)), None, None);
     }
     // The seed changes only the last digit of the interval; a constant one gives the same report each time.
     let law = Usl::fit(&points, Confidence::P95, 1).map_err(|error| match error {
@@ -78,12 +72,5 @@ fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &Va
             })
             .find(|(_, ratio)| ratio.interval().is_some_and(|interval| interval.high() < 1.0))
     });
-    Scalability {
-        label,
-        dimension: dimension.to_owned(),
-        metric: metric.clone(),
-        law,
-        best: best.map(|(level, _, value)| (level, value)),
-        falls,
-    }
+    found(law, best.map(|(level, _, value)| (level, value)), falls)
 }
