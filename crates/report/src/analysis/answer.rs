@@ -184,11 +184,7 @@ pub(super) fn answer(
         variant.estimate(metric).is_some() && variant.not_judged(metric).is_none() && variant.failed() == 0
     };
     let mut ranked: Vec<&VariantAnalysis> = variants.iter().filter(judged).copied().collect();
-    let value = |variant: &VariantAnalysis| variant.estimate(metric).map_or(f64::NAN, |estimate| estimate.value);
-    ranked.sort_by(|a, b| match metric.measure.more_is_better() {
-        true => value(b).total_cmp(&value(a)),
-        false => value(a).total_cmp(&value(b)),
-    });
+    ranked.sort_by(|a, b| a.rank(metric).total_cmp(&b.rank(metric)));
     let mut kept: Vec<Option<Durability>> = ranked.iter().map(|variant| variant.durability).collect();
     kept.sort_by(|a, b| b.cmp(a));
     kept.dedup();

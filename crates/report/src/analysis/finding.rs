@@ -95,11 +95,10 @@ fn best(
     if let Some(why) = among().find_map(|variant| failures(variant, None).or_else(|| variant.not_judged(metric))) {
         return format!("({why})");
     }
-    let mut ranked: Vec<(&VariantAnalysis, f64)> =
-        among().filter_map(|variant| Some((variant, variant.estimate(metric)?.value))).collect();
-    ranked.sort_by(|(_, a), (_, b)| if metric.measure.more_is_better() { b.total_cmp(a) } else { a.total_cmp(b) });
-    let Some(((first, _), others)) = ranked.split_first() else { return format!("(no {metric})") };
-    let differ = others.iter().any(|(variant, _)| variant.durability != first.durability);
+    let mut ranked: Vec<&VariantAnalysis> = among().filter(|variant| variant.estimate(metric).is_some()).collect();
+    ranked.sort_by(|a, b| a.rank(metric).total_cmp(&b.rank(metric)));
+    let Some((first, others)) = ranked.split_first() else { return format!("(no {metric})") };
+    let differ = others.iter().any(|variant| variant.durability != first.durability);
     let name = |variant: &VariantAnalysis| {
         let name = variant.dimensions.get(dimension).map_or_else(|| variant.label.clone(), ToString::to_string);
         // A winner with a lower durability level must not be named without that level.
@@ -110,7 +109,7 @@ fn best(
         |variant: &VariantAnalysis| is_worse(&pair(variant, first, metric, confidence, tolerance), variant, first);
     let winner = name(first);
     let mut open: Vec<String> = Vec::new();
-    for (variant, _) in others.iter().filter(|(variant, _)| !worse(variant)) {
+    for variant in others.iter().filter(|variant| !worse(variant)) {
         // Variants that differ in other dimensions share a name in this one, possibly that of the winner.
         let name = name(variant);
         if name != winner && !open.contains(&name) {

@@ -92,18 +92,10 @@ impl ScenarioAnalysis {
     #[must_use]
     pub fn leading<'a>(&self, analysis: &'a Analysis, most: usize) -> Vec<&'a VariantAnalysis> {
         let Some(metric) = self.metrics.first() else { return Vec::new() };
-        let rank = |variant: &VariantAnalysis| {
-            let value = variant
-                .estimate(metric)
-                .map_or(f64::INFINITY, |e| if metric.measure.more_is_better() { -e.value } else { e.value });
-            (variant.index != self.baseline, value)
-        };
         let variants = self.variants.iter().filter_map(|index| analysis.variants.get(*index));
         let mut ranked: Vec<&VariantAnalysis> = variants.filter(|variant| variant.measured > 0).collect();
-        ranked.sort_by(|a, b| {
-            let ((a_other, a), (b_other, b)) = (rank(a), rank(b));
-            a_other.cmp(&b_other).then(a.total_cmp(&b))
-        });
+        ranked.sort_by(|a, b| a.rank(metric).total_cmp(&b.rank(metric)));
+        ranked.sort_by_key(|variant| variant.index != self.baseline);
         ranked.truncate(most);
         ranked
     }

@@ -225,6 +225,12 @@ impl VariantAnalysis {
         self.metrics.get(metric)?.estimate.as_ref()
     }
 
+    /// The median of a metric as a number by which the best variant comes first; without a median the last.
+    pub(crate) fn rank(&self, metric: &Metric) -> f64 {
+        let sign = if metric.measure.more_is_better() { -1.0 } else { 1.0 };
+        self.estimate(metric).map_or(f64::INFINITY, |estimate| sign * estimate.value)
+    }
+
     /// Values of a metric by round; empty if there are none.
     #[must_use]
     pub fn values(&self, metric: &Metric) -> &[(u32, f64)] {

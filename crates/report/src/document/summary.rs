@@ -81,11 +81,7 @@ fn order(variants: &mut [&VariantAnalysis], scenario: &ScenarioAnalysis) {
         return;
     }
     let Some(metric) = scenario.metrics.first() else { return };
-    let value = |variant: &VariantAnalysis| {
-        let value = variant.estimate(metric).map_or(f64::NAN, |estimate| estimate.value);
-        if metric.measure.more_is_better() { -value } else { value }
-    };
-    variants.sort_by(|a, b| b.durability.cmp(&a.durability).then(value(a).total_cmp(&value(b))));
+    variants.sort_by(|a, b| b.durability.cmp(&a.durability).then(a.rank(metric).total_cmp(&b.rank(metric))));
 }
 
 /// One table that fits the width: what varies, the deciding metric, as many others as there is room for, the longest

@@ -39,12 +39,8 @@ pub(super) fn tag(level: Option<Durability>) -> Markup {
 pub(super) fn table(source: Source<'_>, id: &str) -> Option<Markup> {
     let scenario = source.scenario;
     let metric = scenario.metrics.first()?;
-    let value = |variant: &VariantAnalysis| variant.estimate(metric).map(|estimate| estimate.value);
-    let mut ranked: Vec<&VariantAnalysis> = source.measured().filter(|variant| value(variant).is_some()).collect();
-    ranked.sort_by(|a, b| match metric.measure.more_is_better() {
-        true => value(b).partial_cmp(&value(a)).unwrap_or(std::cmp::Ordering::Equal),
-        false => value(a).partial_cmp(&value(b)).unwrap_or(std::cmp::Ordering::Equal),
-    });
+    let mut ranked: Vec<&VariantAnalysis> = source.measured().filter(|v| v.estimate(metric).is_some()).collect();
+    ranked.sort_by(|a, b| a.rank(metric).total_cmp(&b.rank(metric)));
     let mut levels: Vec<Option<Durability>> = ranked.iter().map(|variant| variant.durability).collect();
     levels.sort_by(|a, b| b.cmp(a));
     levels.dedup();
