@@ -10,7 +10,7 @@ use litelab_model::study::Location;
 use litelab_protocol::ErrorCount;
 use litelab_record::measure::{Meter, least_observations};
 use litelab_record::outcome::{Measurement, Outcome, Series, TrialRecord};
-use litelab_record::{LockShare, RunInfo};
+use litelab_record::{LockShare, RecordError, RunInfo};
 use litelab_stats::{Events, quantile};
 
 use super::durability::{lower, lowest, shown};
@@ -100,21 +100,21 @@ impl Collector {
         Ok(())
     }
 
-    /// Whether the analysis uses a trial's time series.
-    #[must_use]
-    pub fn wants_series(&self, plan: &Plan, record: &TrialRecord) -> bool {
-        matches!(record.outcome, Outcome::Measured(_)) && windows(plan, record.variant) > 0
-    }
-
-    /// Adds the time series of a trial that was added before.
-    pub fn add_series(&mut self, plan: &Plan, record: &TrialRecord, series: &Series) {
+    /// Reads and adds the time series of a trial that was added before, if the analysis uses it.
+    pub(super) fn add_series(
+        &mut self,
+        plan: &Plan,
+        record: &TrialRecord,
+        read: impl FnOnce() -> Result<Series, RecordError>,
+    ) -> Result<(), RecordError> {
         let count = windows(plan, record.variant);
         if let (Outcome::Measured(measurement), Some(numbers), 1..) =
             (&record.outcome, self.variants.get_mut(record.variant), count)
         {
             let location = plan.variants.get(record.variant).map_or(Location::File, |variant| variant.location);
-            numbers.timelines.push(timeline::windows(measurement, series, location, count));
+            numbers.timelines.push(timeline::windows(measurement, &read()?, location, count));
         }
+        Ok(())
     }
 
     /// Analyses the trials added so far.

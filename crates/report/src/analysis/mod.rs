@@ -34,7 +34,7 @@ mod variant;
 pub mod words;
 
 use litelab_model::Metric;
-use litelab_record::{RunFile, RunInfo};
+use litelab_record::{RunFile, RunInfo, StoredTrial};
 use serde::Serialize;
 
 pub use alert::{AlertResult, Fired};
@@ -121,14 +121,25 @@ pub fn analyse(file: &RunFile, info: &RunInfo) -> Result<Analysis, ReportError> 
 /// # Errors
 /// If the file cannot be read or is damaged.
 pub fn analyse_with(file: &RunFile, info: &RunInfo, extra: &[Metric]) -> Result<Analysis, ReportError> {
+    analyse_and(file, info, extra, &mut |_| ())
+}
+
+/// Analyses a run file as [`analyse_with`] does, and passes each trial to `also`.
+pub(crate) fn analyse_and(
+    file: &RunFile,
+    info: &RunInfo,
+    extra: &[Metric],
+    also: &mut dyn FnMut(&StoredTrial),
+) -> Result<Analysis, ReportError> {
     let mut collector = Collector::new(&info.plan, extra);
     let mut damaged = None;
     file.trials(&mut |trial| {
         if let Err(error) = collector.add(&info.plan, &trial.record) {
             damaged.get_or_insert(error);
-        } else if collector.wants_series(&info.plan, &trial.record) {
-            collector.add_series(&info.plan, &trial.record, &file.series(trial.id)?);
+            return Ok(());
         }
+        collector.add_series(&info.plan, &trial.record, || file.series(trial.id))?;
+        also(&trial);
         Ok(())
     })?;
     match damaged {

@@ -10,7 +10,7 @@ use litelab_record::{RunFile, RunInfo};
 
 use super::distribution::Distribution;
 use super::timing::{self, Course};
-use crate::analysis::{Analysis, Collector, VariantAnalysis};
+use crate::analysis::{Analysis, VariantAnalysis, analyse_and};
 use crate::error::ReportError;
 
 /// Latency of a scenario's metrics: its timing, and its transaction if it is that of one transaction.
@@ -40,25 +40,9 @@ struct OfVariant {
 /// If the file cannot be read or is damaged.
 pub fn read(file: &RunFile, info: &RunInfo) -> Result<(Analysis, Evidence), ReportError> {
     let plan = &info.plan;
-    let mut collector = Collector::new(plan, &[]);
     let wanted: Vec<BTreeSet<Latency>> = plan.scenarios.iter().map(|s| latencies(&s.metrics)).collect();
     let mut evidence = Evidence { variants: vec![OfVariant::default(); plan.variants.len()], ..Evidence::default() };
-    let mut damaged = None;
-    file.trials(&mut |trial| {
-        if let Err(error) = collector.add(plan, &trial.record) {
-            damaged.get_or_insert(error);
-            return Ok(());
-        }
-        if collector.wants_series(plan, &trial.record) {
-            collector.add_series(plan, &trial.record, &file.series(trial.id)?);
-        }
-        evidence.add(plan, &wanted, trial.id, &trial.record);
-        Ok(())
-    })?;
-    if let Some(error) = damaged {
-        return Err(error);
-    }
-    let analysis = collector.finish(info);
+    let analysis = analyse_and(file, info, &[], &mut |trial| evidence.add(plan, &wanted, trial.id, &trial.record))?;
     for scenario in &analysis.scenarios {
         for variant in scenario.leading(&analysis, timing::MOST_VARIANTS) {
             let Some((round, id)) = scenario.metrics.first().and_then(|metric| evidence.typical(variant, metric))
