@@ -16,6 +16,7 @@ pub use build::Builds;
 pub use confirm::{Confirmation, RerunMode};
 pub use repeat::{Change, Repetition, repetition};
 pub use select::select_variant;
+pub(crate) use select::split;
 
 use crate::analysis::{Analysis, DurabilityPair, VariantAnalysis, better, failures, judged, pair};
 use crate::error::ReportError;

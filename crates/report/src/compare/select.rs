@@ -20,7 +20,7 @@ pub fn select_variant(plan: &Plan, selector: &str) -> Result<usize, ReportError>
         None => (None, selector),
     };
     // A value alone is of any dimension. `only` is the name of a scenario's only variant.
-    let wanted: Vec<(Option<&str>, &str)> = split(rest)
+    let wanted: Vec<(Option<&str>, &str)> = split(rest, &[',', ' '])
         .filter(|part| *part != "only")
         .map(|part| part.split_once('=').map_or((None, part), |(dimension, value)| (Some(dimension), value)))
         .collect();
@@ -51,18 +51,14 @@ pub fn select_variant(plan: &Plan, selector: &str) -> Result<usize, ReportError>
     }
 }
 
-/// Splits at commas and spaces outside brackets: `sharing=pool(2, 3)` is one part.
-fn split(text: &str) -> impl Iterator<Item = &str> {
+/// The parts of a text between separators outside brackets: `sharing=pool(2, 3)` is one part.
+pub(crate) fn split<'a>(text: &'a str, separators: &'static [char]) -> impl Iterator<Item = &'a str> {
     let mut depth = 0_i32;
-    text.split(move |c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        depth <= 0 && (c == ',' || c == ' ')
-    })
-    .filter(|part| !part.is_empty())
+    let parts = text.split(move |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth <= 0 && separators.contains(&c)
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty())
 }
 
 /// At most a dozen names, because a person reads the line.

@@ -8,6 +8,7 @@ use litelab_record::RunInfo;
 
 use super::PivotOptions;
 use crate::analysis::{Analysis, VariantAnalysis};
+use crate::compare::split;
 
 /// Dimensions that every variant has, even if they do not vary.
 pub(super) const SCENARIO: &str = "scenario";
@@ -30,22 +31,12 @@ impl FromStr for Filter {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}`: write NAME=VALUE, or NAME=VALUE,VALUE for any of several");
         let (name, values) = text.split_once('=').ok_or_else(wrong)?;
-        let values: Vec<String> = list(values);
+        let values: Vec<String> = split(values, &[',']).map(str::to_owned).collect();
         if name.trim().is_empty() || values.is_empty() {
             return Err(wrong());
         }
         Ok(Self { name: name.trim().to_owned(), values })
     }
-}
-
-/// Parts between commas outside brackets.
-fn list(text: &str) -> Vec<String> {
-    let mut depth = 0_i32;
-    let parts = text.split(move |c: char| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        depth <= 0 && c == ','
-    });
-    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Transactions that a variant's roles run, in the order of the workload.
