@@ -45,10 +45,10 @@ fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
         unit => format!("{} in {unit}", grid.metric),
     };
     document.heading(&title, &beside);
-    let counts = Counts::of(grid, analysis);
-    document.text(Tone::Dim, caption(grid, &counts));
+    let same = same_count(grid, analysis);
+    document.text(Tone::Dim, caption(grid, same));
     let mut footnotes = Footnotes::default();
-    document.elements.push(Element::Table(table(grid, unit, &counts, analysis, &mut footnotes)));
+    document.elements.push(Element::Table(table(grid, unit, same.is_none(), analysis, &mut footnotes)));
     document.marked(footnotes.lines());
     document.marked(missing_means(grid));
 }
@@ -67,28 +67,19 @@ fn missing_means(grid: &Grid) -> Vec<Marked> {
     reasons.into_iter().map(line).collect()
 }
 
-/// Numbers of trials behind the cells.
-enum Counts {
-    /// The same number in every cell.
-    Same(u64),
-    /// Different numbers, each in a column of its own.
-    Each,
-}
-
-impl Counts {
-    fn of(grid: &Grid, analysis: &Analysis) -> Self {
-        let cells = grid.lines.iter().flat_map(|line| line.cells.iter().flatten());
-        let mut counts = cells.map(|cell| count(cell, analysis));
-        let first = counts.next().unwrap_or(0);
-        if counts.all(|n| n == first) { Self::Same(first) } else { Self::Each }
-    }
+/// Number of trials behind the cells, if it is the same for all of them; otherwise each has a column of its own.
+fn same_count(grid: &Grid, analysis: &Analysis) -> Option<u64> {
+    let cells = grid.lines.iter().flat_map(|line| line.cells.iter().flatten());
+    let mut counts = cells.map(|cell| count(cell, analysis));
+    let first = counts.next().unwrap_or(0);
+    counts.all(|n| n == first).then_some(first)
 }
 
 fn count(cell: &GridCell, analysis: &Analysis) -> u64 {
     analysis.variants.get(cell.variant).map_or(0, |variant| variant.values(&cell.metric).len() as u64)
 }
 
-fn caption(grid: &Grid, counts: &Counts) -> String {
+fn caption(grid: &Grid, same_count: Option<u64>) -> String {
     let mut parts = Vec::new();
     if let (Some((least, most)), Some(first)) = (grid.confidence, grid.heads.first()) {
         let level = match number::percent(least) == number::percent(most) {
@@ -103,9 +94,7 @@ fn caption(grid: &Grid, counts: &Counts) -> String {
             grid.columns.iter().zip(first).map(|(name, value)| format!("{name}={value}")).collect();
         parts.push(format!("ratio to {} in the same round, at {level}{together}", first.join(" ")));
     }
-    if let Counts::Same(n) = counts {
-        parts.push(format!("each cell of {}", number::counted(*n, "trial")));
-    }
+    parts.extend(same_count.map(|n| format!("each cell of {}", number::counted(n, "trial"))));
     parts.extend(grid.settings.common.iter().map(|level| format!("durability {level}")));
     parts.join(" · ")
 }
@@ -114,8 +103,7 @@ fn head_name(head: &[String]) -> String {
     if head.is_empty() { "value".into() } else { head.join(" ") }
 }
 
-fn table(grid: &Grid, unit: Shared, counts: &Counts, analysis: &Analysis, footnotes: &mut Footnotes) -> Table {
-    let each = matches!(counts, Counts::Each);
+fn table(grid: &Grid, unit: Shared, each: bool, analysis: &Analysis, footnotes: &mut Footnotes) -> Table {
     // If all dimensions are columns, rows still have a cell for their name.
     let keys = grid.rows.len().max(1);
     let mut columns: Vec<Column> = grid.rows.iter().map(|name| Column::left(name, 0)).collect();
