@@ -36,20 +36,13 @@ impl Unlike {
 pub struct Difference {
     /// Kind of the difference.
     pub of: Unlike,
-    /// Name of the property that differs.
-    pub what: String,
-    /// Value in the base.
-    pub base: String,
-    /// Value in the head.
-    pub head: String,
+    /// The difference in words: `the CPU is … in one and … in the other`.
+    pub text: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.base.is_empty() && self.head.is_empty() {
-            return f.write_str(&self.what);
-        }
-        write!(f, "{} is {} in one and {} in the other", self.what, self.base, self.head)
+        f.write_str(&self.text)
     }
 }
 
@@ -64,8 +57,8 @@ pub fn differences(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) 
 }
 
 fn differ(of: Unlike, what: &str, base: Option<&str>, head: Option<&str>) -> Option<Difference> {
-    let text = |value: Option<&str>| value.unwrap_or("unknown").to_owned();
-    (base != head).then(|| Difference { of, what: what.to_owned(), base: text(base), head: text(head) })
+    let [one, other] = [base, head].map(|value| value.unwrap_or("unknown"));
+    (base != head).then(|| Difference { of, text: format!("{what} is {one} in one and {other} in the other") })
 }
 
 pub(crate) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
@@ -128,10 +121,9 @@ fn work(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Diff
     for (ours, theirs) in variants {
         let (Some(a), Some(b)) = (base.plan.variants.get(*ours), head.plan.variants.get(*theirs)) else { continue };
         for part in parts(a, b) {
-            let name = base.plan.variant_name(*ours);
-            if !found.iter().any(|d| d.what.starts_with(part)) {
-                let what = format!("{part} differ (first in {name})");
-                found.push(Difference { of: Unlike::Work, what, base: String::new(), head: String::new() });
+            if !found.iter().any(|d| d.text.starts_with(part)) {
+                let text = format!("{part} differ (first in {})", base.plan.variant_name(*ours));
+                found.push(Difference { of: Unlike::Work, text });
             }
         }
     }
