@@ -34,13 +34,11 @@ impl Builds {
 
     /// The build of a driver, given as `driver` or `runner:driver`.
     pub(super) fn build(&self, driver: &str) -> Option<Build> {
-        let has = |runner: &Description, name: &str| runner.drivers.iter().position(|d| d.name == name);
-        let (runner, at) = self.runners.iter().find_map(|r| Some((r, has(r, driver)?))).or_else(|| {
+        let all = || self.runners.iter().flat_map(|runner| runner.drivers.iter().map(move |driver| (runner, driver)));
+        let (runner, described) = all().find(|(_, of)| of.name == driver).or_else(|| {
             let (runner, name) = driver.split_once(':')?;
-            let runner = self.runners.iter().find(|r| r.runner == runner)?;
-            Some((runner, has(runner, name)?))
+            all().find(|(by, of)| by.runner == runner && of.name == name)
         })?;
-        let described = runner.drivers.get(at)?;
         Some(Build {
             driver: described.name.clone(),
             version: described.version.clone(),
@@ -54,9 +52,9 @@ impl Builds {
 impl Build {
     /// Whether no known property distinguishes the two builds.
     pub fn is_like(&self, other: &Self) -> bool {
-        let visible = |b: &Self| (b.driver.clone(), b.version.clone(), b.sqlite.clone(), b.runtime.clone());
         let told_apart = self.fingerprint.as_ref().zip(other.fingerprint.as_ref()).is_some_and(|(a, b)| a != b);
-        visible(self) == visible(other) && !told_apart
+        let visible = (&self.driver, &self.version, &self.sqlite, &self.runtime);
+        visible == (&other.driver, &other.version, &other.sqlite, &other.runtime) && !told_apart
     }
 
     /// Whether the program's fingerprint is known, which distinguishes builds of equal versions.

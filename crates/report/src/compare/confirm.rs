@@ -176,23 +176,26 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &RerunPlan, rerun: 
             (Some((None, _)), Some(difference)) => {
                 let why =
                     format!("base's build is not here, and its old trials were made on another host: {difference}");
-                if !found.impossible.iter().any(|(name, _)| *name == row.name) {
-                    found.impossible.push((row.name.clone(), why));
-                }
+                add(&mut found.impossible, &row.name, why);
             }
             (Some(place), _) => {
-                let row = one(row, base.analysis, *place, rerun.analysis, tolerance);
+                // The analysis of a re-run has every variant of its plan.
+                let Some(row) = one(row, base.analysis, *place, rerun.analysis, tolerance) else { continue };
                 match unknown(&row, *place, rerun.analysis) {
                     None => found.rows.push(row),
-                    Some(why) if !found.impossible.iter().any(|(name, _)| *name == row.name) => {
-                        found.impossible.push((row.name, why));
-                    }
-                    Some(_) => {}
+                    Some(why) => add(&mut found.impossible, &row.name, why),
                 }
             }
         }
     }
     found
+}
+
+/// Adds the reason for a variant that has none yet.
+fn add(impossible: &mut Vec<(String, String)>, name: &str, why: String) {
+    if !impossible.iter().any(|(known, _)| known == name) {
+        impossible.push((name.to_owned(), why));
+    }
 }
 
 /// Reason for which a re-run neither confirms nor refutes a regression: failed trials, or too few for an interval.
@@ -218,9 +221,9 @@ pub fn without_run(comparison: &Comparison, again: &RerunPlan) -> Confirmation {
 /// The confirmation if the re-run could not begin.
 #[must_use]
 pub fn failed(comparison: &Comparison, why: &str) -> Confirmation {
-    let names: IndexSet<&String> = comparison.regressions().into_iter().map(|row| &row.name).collect();
-    let impossible = names.into_iter().map(|name| (name.clone(), why.to_owned())).collect();
-    Confirmation { impossible, ..Confirmation::default() }
+    let mut found = Confirmation::default();
+    comparison.regressions().iter().for_each(|row| add(&mut found.impossible, &row.name, why.to_owned()));
+    found
 }
 
 /// Indices of a pair's variants in the plan of the re-run: that of base, if it runs again, and that of head.
@@ -249,29 +252,23 @@ fn one(
     (old, new): (Option<usize>, usize),
     rerun: &Analysis,
     tolerance: Tolerance,
-) -> ConfirmRow {
+) -> Option<ConfirmRow> {
     let metric = &row.metric;
-    let variant = rerun.variants.get(new);
-    let (again, verdict, pairing) = match (old, variant) {
-        (_, None) => missing(Pairing::None),
-        (Some(old), Some(variant)) => match rerun.variants.get(old) {
-            Some(against) => {
-                let compared = pair(variant, against, metric, Confidence::P95, tolerance);
-                (compared.ratio.map(|paired| paired.ratio), compared.verdict, Pairing::Rounds)
-            }
-            None => missing(Pairing::Rounds),
-        },
-        (None, Some(variant)) => match base.variants.get(row.variants.0) {
-            Some(against) => {
-                let compared = unpaired(against, variant, metric.clone(), Confidence::P95, tolerance);
-                (compared.ratio, compared.verdict, Pairing::None)
-            }
-            None => missing(Pairing::None),
-        },
+    let variant = rerun.variants.get(new)?;
+    let (again, verdict, pairing) = match old {
+        Some(old) => {
+            let compared = pair(variant, rerun.variants.get(old)?, metric, Confidence::P95, tolerance);
+            (compared.ratio.map(|paired| paired.ratio), compared.verdict, Pairing::Rounds)
+        }
+        None => {
+            let against = base.variants.get(row.variants.0)?;
+            let compared = unpaired(against, variant, metric.clone(), Confidence::P95, tolerance);
+            (compared.ratio, compared.verdict, Pairing::None)
+        }
     };
     // A failed trial is the reason, not the missing round.
-    let failure = variant.and_then(|variant| variant.failures.first()).map(|f| f.reason.clone());
-    ConfirmRow {
+    let failure = variant.failures.first().map(|f| f.reason.clone());
+    Some(ConfirmRow {
         name: row.name.clone(),
         metric: metric.clone(),
         first: row.ratio.as_ref().ok().copied(),
@@ -279,11 +276,7 @@ fn one(
         pairing,
         verdict,
         durability_pair: row.durability_pair,
-    }
-}
-
-fn missing(pairing: Pairing) -> (Result<Estimate, String>, Verdict, Pairing) {
-    (Err("it was not run again".into()), Verdict::Inconclusive { rounds_needed: None }, pairing)
+    })
 }
 
 fn name(comparison: &Comparison, variants: (usize, usize)) -> String {
