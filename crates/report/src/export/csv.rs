@@ -16,58 +16,12 @@ use litelab_record::{RunFile, RunInfo};
 
 use crate::error::ReportError;
 
-const COLUMNS: [&str; 50] = [
-    "round",
-    "position",
-    "variant",
-    "scenario",
-    "label",
-    "driver",
-    "profile",
-    "started",
-    "seconds",
-    "outcome",
-    "reason",
-    "role",
-    "transaction",
-    "committed",
-    "empty",
-    "failed",
-    "ended",
-    "unfinished",
-    "measured",
-    "rows",
-    "errors",
-    "errors_cured",
-    "unserved",
-    "measured_ns",
-    "throughput",
-    "rows_per_second",
-    "mean",
-    "p50",
-    "p95",
-    "p99",
-    "p999",
-    "max",
-    "response_p50",
-    "response_p99",
-    "response_max",
-    "lag_p50",
-    "lag_p99",
-    "lag_max",
-    "wait_p50",
-    "wait_p99",
-    "query",
-    "first_row",
-    "cpu_ns",
-    "wal_peak",
-    "wal_after",
-    "database_size",
-    "written",
-    "memory",
-    "voluntary_switches",
-    "involuntary_switches",
-];
+/// The first line: names of the values of a trial, of an operation and of the whole trial.
+const HEADER: &str = "round,position,variant,scenario,label,driver,profile,started,seconds,outcome,reason,\
+    role,transaction,committed,empty,failed,ended,unfinished,measured,rows,errors,errors_cured,unserved,measured_ns,\
+    throughput,rows_per_second,mean,p50,p95,p99,p999,max,\
+    response_p50,response_p99,response_max,lag_p50,lag_p99,lag_max,wait_p50,wait_p99,query,first_row,\
+    cpu_ns,wal_peak,wal_after,database_size,written,memory,voluntary_switches,involuntary_switches";
 
 /// Writes all trials of a run, one at a time.
 ///
@@ -75,7 +29,7 @@ const COLUMNS: [&str; 50] = [
 /// If the run file cannot be read or is damaged, or the output cannot be written.
 pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
     let mut writer = csv::Writer::from_writer(out);
-    let mut done = writer.write_record(COLUMNS).map_err(ReportError::from);
+    let mut done = writer.write_record(HEADER.split(',')).map_err(ReportError::from);
     file.trials(&mut |trial| {
         if done.is_ok() {
             done = rows(&trial.record, info)
@@ -115,7 +69,7 @@ fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
     match &record.outcome {
         Outcome::Failed(_) => {
             let mut row = head;
-            row.resize(COLUMNS.len(), String::new());
+            row.resize(HEADER.split(',').count(), String::new());
             vec![row]
         }
         Outcome::Measured(measurement) => {

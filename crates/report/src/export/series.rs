@@ -13,25 +13,10 @@ use litelab_record::{RunFile, RunInfo};
 
 use crate::error::ReportError;
 
-const COLUMNS: [&str; 17] = [
-    "round",
-    "variant",
-    "scenario",
-    "label",
-    "seconds",
-    "committed",
-    "empty",
-    "failed",
-    "errors",
-    "busy",
-    "host_lag_ns",
-    "database_bytes",
-    "wal_bytes",
-    "wal_backlog",
-    "frames_backfilled",
-    "wal_restarts",
-    "cpu_ns",
-];
+/// The first line: names of the values of a trial, then of a sample.
+const HEADER: &str = "round,variant,scenario,label,\
+    seconds,committed,empty,failed,errors,busy,host_lag_ns,\
+    database_bytes,wal_bytes,wal_backlog,frames_backfilled,wal_restarts,cpu_ns";
 
 /// Writes the time series of all measured trials, one trial at a time.
 ///
@@ -39,7 +24,7 @@ const COLUMNS: [&str; 17] = [
 /// If the run file cannot be read or is damaged, or the output cannot be written.
 pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), ReportError> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(COLUMNS)?;
+    writer.write_record(HEADER.split(','))?;
     let mut trials = Vec::new();
     file.trials(&mut |trial| {
         if let Outcome::Measured(measurement) = &trial.record.outcome {
@@ -51,7 +36,7 @@ pub fn trials(file: &RunFile, info: &RunInfo, out: impl Write) -> Result<(), Rep
         let planned = info.plan.variants.get(variant);
         let has_files = !on_server && planned.is_some_and(|variant| variant.location == Location::File);
         let scenario = planned.and_then(|a| info.plan.scenarios.get(a.scenario));
-        let label = info.plan.variants.get(variant).map(litelab_model::Variant::label).unwrap_or_default();
+        let label = planned.map(litelab_model::Variant::label).unwrap_or_default();
         let name = scenario.map(|s| s.name.as_str()).unwrap_or_default();
         let head =
             [round.to_string(), variant.to_string(), printable(name).into_owned(), printable(&label).into_owned()];
