@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::element::{self, IdScope};
 use super::figure::Source;
-use super::{Evidence, SECOND, data, host, section, shell, trust, variants};
+use super::{Evidence, SECOND, host, section, shell, trust, variants};
 use crate::analysis::{Analysis, ScenarioAnalysis};
 use crate::document::{Document, clean, header};
 
@@ -58,7 +58,6 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
         }
         footer { p { "Made by litelab from " code { (names[0]) } " and " code { (names[1]) } "." } }
         aside #info hidden aria-label="Variant" {}
-        (data::embed(&sources.concat()))
     };
     shell::page(&format!("{} and {}", names[0], names[1]), &body, false)
 }

@@ -5,16 +5,12 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
 use super::figure::Source;
-use crate::command;
 use crate::document::answer::level_words;
 
 /// The values of these scenarios. A value is in the base unit of its metric: nanoseconds, bytes, per second, a share.
 pub(super) fn embed(sources: &[Source<'_>]) -> Markup {
     let scenarios: Vec<Value> = sources.iter().map(|source| of_scenario(*source)).collect();
-    let data = json!({ "scenarios": scenarios });
-    html! {
-        script #data type="application/json" { (inert(&data)) }
-    }
+    html! { script #data type="application/json" { (inert(&json!({ "scenarios": scenarios }))) } }
 }
 
 /// JSON for a script element: without the beginning of a tag, and without characters that a terminal or a reader could
@@ -39,8 +35,5 @@ fn of_scenario(source: Source<'_>) -> Value {
         json!([variant.words, level_words(variant.durability), values])
     });
     let metrics: Vec<String> = scenario.metrics.iter().map(ToString::to_string).collect();
-    json!({
-        "run": command::file(source.info), "name": scenario.name, "metrics": metrics,
-        "variants": variants.collect::<Vec<_>>(),
-    })
+    json!({ "name": scenario.name, "metrics": metrics, "variants": variants.collect::<Vec<_>>() })
 }
