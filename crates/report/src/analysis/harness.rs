@@ -27,7 +27,8 @@ pub(super) fn costs(scenario: usize, variants: &[&VariantAnalysis], info: &RunIn
     let only = calibrations.len() == 1;
     let cost = |calibration: &&litelab_record::Calibration| {
         let nanos = measure::cost(&calibration.result)?;
-        let of_runner = |variant: &&&VariantAnalysis| only || runner_has(info, &calibration.runner, &variant.driver);
+        let has = |variant: &VariantAnalysis| info.driver(&variant.driver).map(|(runner, _)| &runner.runner);
+        let of_runner = |variant: &&&VariantAnalysis| only || has(variant) == Some(&calibration.runner);
         let time = |variant: &&&VariantAnalysis| {
             let metric = Metric::from(Measure::Latency(Timing::Service, Quantile::Mean));
             Some((variant.index, variant.estimate(&metric)?.value)).filter(|(_, nanos)| *nanos > 0.0)
@@ -45,15 +46,4 @@ pub(super) fn costs(scenario: usize, variants: &[&VariantAnalysis], info: &RunIn
         })
     };
     calibrations.iter().filter_map(cost).collect()
-}
-
-/// Whether a driver, given as `runner:driver` or `driver`, belongs to the runner.
-fn runner_has(info: &RunInfo, runner: &str, driver: &str) -> bool {
-    match driver.split_once(':') {
-        Some((named, _)) => named == runner,
-        None => {
-            let described = info.runners.iter().find(|d| d.runner == runner);
-            described.is_some_and(|d| d.drivers.iter().any(|d| d.name == driver))
-        }
-    }
 }
