@@ -7,7 +7,7 @@ use litelab_record::environment::LoadWindow;
 use litelab_stats::{Confidence, Estimate, proportion};
 
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked};
+use super::{Document, Marked};
 use crate::calibration::{EXPERIMENT, SIZES};
 use crate::number;
 use crate::style::Tone;
@@ -18,9 +18,7 @@ const ALLOWED: f64 = 0.05;
 /// Renders a calibration.
 #[must_use]
 pub fn of_calibration(calibration: &HostCalibration) -> Document {
-    let mut document = Document::default();
-    document.elements.push(Element::Title("What this host can show".into()));
-    document.elements.push(Element::Facts(facts(calibration)));
+    let mut document = Document::titled("What this host can show", facts(calibration));
     document.heading("Noise", "what identical variants differ by, round by round");
     document.text(
         Tone::Dim,
@@ -30,22 +28,22 @@ pub fn of_calibration(calibration: &HostCalibration) -> Document {
             calibration.driver
         ),
     );
-    document.elements.push(Element::Table(noise(&calibration.noise)));
+    document.table(noise(&calibration.noise));
     document.marked(verdicts(&calibration.noise));
     if let Some(sync) = &calibration.sync {
         document.heading("Disk", "a write of 4 KiB and its sync");
-        document.elements.push(Element::Table(syncs([("in place", &sync.overwrite), ("appended", &sync.append)])));
+        document.table(syncs([("in place", &sync.overwrite), ("appended", &sync.append)]));
     }
     document.heading("Harness", "per transaction of one insert, without a database");
-    document.elements.push(Element::Table(runners(calibration)));
+    document.table(runners(calibration));
     document
 }
 
-fn facts(calibration: &HostCalibration) -> Vec<(String, String)> {
+fn facts(calibration: &HostCalibration) -> [(&'static str, String); 4] {
     let clock = &calibration.clock;
     let ns = |value: f64| number::value(value, Unit::Nanos);
     let quick = if calibration.quick { " · quick" } else { "" };
-    let facts = [
+    [
         (
             "made",
             format!("{} in {:.0} s · litelab {}{quick}", calibration.made, calibration.seconds, calibration.litelab),
@@ -56,8 +54,7 @@ fn facts(calibration: &HostCalibration) -> Vec<(String, String)> {
             format!("a reading takes {}, its smallest step is {}", ns(clock.cost_ns), ns(clock.resolution_ns as f64)),
         ),
         ("load", load(&calibration.rest, &calibration.worst)),
-    ];
-    facts.map(|(name, value)| (name.to_owned(), value)).into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    ]
 }
 
 fn host(host: &Host) -> String {

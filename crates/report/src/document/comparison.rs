@@ -1,7 +1,7 @@
 //! Document of a comparison of two runs, or of two variants.
 
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, cell};
+use super::{Document, Marked, cell};
 use crate::compare::{CompareRow, Comparison, Pairing};
 use crate::number;
 use crate::style::Tone;
@@ -9,10 +9,8 @@ use crate::style::Tone;
 /// Renders a comparison.
 #[must_use]
 pub fn of_comparison(comparison: &Comparison) -> Document {
-    let mut document = Document::default();
-    document.elements.push(Element::Title("Comparison".into()));
-    let facts = [("base", &comparison.base), ("head", &comparison.head)];
-    document.elements.push(Element::Facts(facts.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()));
+    let facts = [("base", comparison.base.clone()), ("head", comparison.head.clone())];
+    let mut document = Document::titled("Comparison", facts);
     document.marked(warnings(comparison));
     let level = number::percent(comparison.confidence);
     let delta = number::percent(comparison.tolerance);
@@ -30,7 +28,7 @@ pub fn of_comparison(comparison: &Comparison) -> Document {
     let few = short.len() <= FEW;
     let shown = if few { comparison.rows.iter().collect() } else { shown };
     if !shown.is_empty() {
-        document.elements.push(Element::Table(table(&shown)));
+        document.table(table(&shown));
     }
     if let Some(needs) = short.iter().filter_map(|row| needs(row)).max().filter(|_| !few) {
         let text = format!("{} not compared: {needs} rounds needed", number::counted(short.len() as u64, "row"));

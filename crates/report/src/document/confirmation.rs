@@ -3,7 +3,7 @@
 use litelab_stats::Verdict;
 
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, cell};
+use super::{Document, Marked, cell};
 use crate::compare::confirm::ConfirmRow;
 use crate::compare::{Confirmation, Pairing};
 use crate::number;
@@ -19,7 +19,7 @@ pub fn of_confirmation(confirmation: &Confirmation) -> Document {
         document.text(Tone::Dim, format!("{run} · {rounds} · each ratio at 95 % by itself"));
     }
     if !confirmation.rows.is_empty() {
-        document.elements.push(Element::Table(table(confirmation)));
+        document.table(table(confirmation));
     }
     document.marked(confirmation.rows.iter().filter_map(why).collect());
     let impossible = confirmation.impossible.iter();

@@ -6,8 +6,8 @@ use indexmap::IndexSet;
 use litelab_protocol::SqliteBuild;
 use litelab_record::RunInfo;
 
+use super::Document;
 use super::table::{Cell, Column, Table};
-use super::{Document, Element};
 use crate::style::Tone;
 use crate::{driver, number};
 
@@ -69,11 +69,7 @@ pub(crate) fn add(document: &mut Document, info: &RunInfo) {
     };
     let columns = columns.iter().enumerate().map(|(i, title)| Column::left(*title, u8::from(i > 0)));
     document.heading("Drivers", "and the SQLite inside each");
-    document.elements.push(Element::Table(Table {
-        keys: 1,
-        columns: columns.collect(),
-        rows: names.iter().map(row).collect(),
-    }));
+    document.table(Table { keys: 1, columns: columns.collect(), rows: names.iter().map(row).collect() });
     let full =
         "compile options that bear on speed; all of each driver: `litelab export --format json`, under `runners`";
     document.text(Tone::Dim, full);

@@ -18,15 +18,18 @@ use crate::{driver, number};
 
 /// Adds the title and the facts.
 pub(crate) fn add(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
-    let plan = &info.plan;
-    document.elements.push(Element::Title(format!("{}: {}", plan.study, plan.title)));
+    document.elements.push(Element::Title(title(info)));
     facts(document, analysis, info);
+}
+
+/// Name and question of the study.
+pub(super) fn title(info: &RunInfo) -> String {
+    format!("{}: {}", info.plan.study, info.plan.title)
 }
 
 /// Adds the run, the study, the machine, the builds, and the warnings.
 pub(crate) fn facts(document: &mut Document, analysis: &Analysis, info: &RunInfo) {
-    let plan = &info.plan;
-    let mut facts: Vec<(&str, String)> = vec![
+    document.facts([
         ("run", run(info)),
         ("study", study(info)),
         ("rounds", rounds(analysis, info)),
@@ -36,12 +39,8 @@ pub(crate) fn facts(document: &mut Document, analysis: &Analysis, info: &RunInfo
         ("calibrated", calibrated(info)),
         ("SQLite", builds(info)),
         ("servers", servers(info)),
-    ];
-    if !plan.source.is_empty() {
-        facts.push(("source", plan.source.clone()));
-    }
-    facts.retain(|(_, value)| !value.is_empty());
-    document.elements.push(Element::Facts(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()));
+        ("source", info.plan.source.clone()),
+    ]);
     document.marked(idle(analysis));
     document.marked(warnings(info));
     document.marked(defects(info));
@@ -51,11 +50,10 @@ pub(crate) fn facts(document: &mut Document, analysis: &Analysis, info: &RunInfo
 
 /// Adds the title, one line on rounds, machine and disk, and the warnings.
 pub(super) fn brief(document: &mut Document, info: &RunInfo) {
-    let plan = &info.plan;
-    document.elements.push(Element::Title(format!("{}: {}", plan.study, plan.title)));
+    document.elements.push(Element::Title(title(info)));
     let (machine, storage) = (machine(&info.environment), storage(&info.environment));
     let parts = machine.split(" · ").take(2).chain(storage.split(" · ").take(1));
-    let parts: Vec<&str> = parts.chain(plan.quick.then_some("quick scale")).collect();
+    let parts: Vec<&str> = parts.chain(info.plan.quick.then_some("quick scale")).collect();
     document.text(Tone::Dim, parts.join(" · "));
     document.marked(warnings(info));
     document.marked(defects(info));

@@ -96,6 +96,26 @@ impl Document {
         document
     }
 
+    /// Creates a document with a title and facts.
+    fn titled(title: impl Into<String>, facts: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        let mut document = Self { elements: vec![Element::Title(title.into())] };
+        document.facts(facts);
+        document
+    }
+
+    /// Adds the facts that are not empty.
+    fn facts(&mut self, facts: impl IntoIterator<Item = (&'static str, String)>) {
+        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        let facts: Vec<(String, String)> = facts.map(|(name, value)| (name.to_owned(), value)).collect();
+        if !facts.is_empty() {
+            self.elements.push(Element::Facts(facts));
+        }
+    }
+
+    fn table(&mut self, table: Table) {
+        self.elements.push(Element::Table(table));
+    }
+
     fn heading(&mut self, title: &str, beside: &str) {
         self.elements.push(Element::Heading(title.to_owned(), beside.to_owned()));
     }

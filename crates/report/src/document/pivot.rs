@@ -5,7 +5,7 @@ use litelab_record::RunInfo;
 
 use super::footnote::Footnotes;
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, cell, content, scenario};
+use super::{Document, Marked, cell, content, header, scenario};
 use crate::analysis::{Analysis, DurabilityPair, MetricComparison};
 use crate::number::{self, Shared};
 use crate::pivot::{Grid, GridCell, GridRow, Pivot};
@@ -14,8 +14,7 @@ use crate::style::Tone;
 /// Renders the tables of a run.
 #[must_use]
 pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document {
-    let mut document = Document::default();
-    document.elements.push(Element::Title(format!("{}: {}", info.plan.study, info.plan.title)));
+    let mut document = Document::titled(header::title(info), []);
     let done = number::counted(info.rounds(), "round");
     document.text(Tone::Dim, format!("{} · {done} · seed {}", info.file_name(), info.plan.seed));
     for grid in &pivot.grids {
@@ -48,7 +47,7 @@ fn add(document: &mut Document, grid: &Grid, analysis: &Analysis) {
     let same = same_count(grid, analysis);
     document.text(Tone::Dim, caption(grid, same));
     let mut footnotes = Footnotes::default();
-    document.elements.push(Element::Table(table(grid, unit, same.is_none(), analysis, &mut footnotes)));
+    document.table(table(grid, unit, same.is_none(), analysis, &mut footnotes));
     document.marked(footnotes.lines());
     document.marked(missing_means(grid));
 }

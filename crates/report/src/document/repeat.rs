@@ -1,7 +1,7 @@
 //! Document of a repetition: the counts of changes, and the verdicts of both runs.
 
 use super::table::{Cell, Column, Table};
-use super::{Document, Element, Marked, cell};
+use super::{Document, Marked, cell};
 use crate::analysis::Measured;
 use crate::compare::repeat::{Change, Judged, Judgement, Repeated, Repetition};
 use crate::number;
@@ -10,10 +10,8 @@ use crate::style::Tone;
 /// Renders a repetition.
 #[must_use]
 pub fn of_repetition(repetition: &Repetition) -> Document {
-    let mut document = Document::default();
-    document.elements.push(Element::Title("Repetition".into()));
-    let facts = [("before", &repetition.before), ("after", &repetition.after)];
-    document.elements.push(Element::Facts(facts.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()));
+    let facts = [("before", repetition.before.clone()), ("after", repetition.after.clone())];
+    let mut document = Document::titled("Repetition", facts);
     let unlike = repetition.unlike.iter().map(|difference| format!("unlike: {difference}"));
     let seeds = repetition.seeds.map(|(before, after)| format!("the seed was {before} and is {after}"));
     document.marked(unlike.chain(seeds).map(|text| Marked::new("!", Tone::Warn, text)).collect());
@@ -28,7 +26,7 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
     for (title, first, verdicts) in [("Claims", "claim", claims), ("Comparisons", "variant", comparisons)] {
         if !verdicts.is_empty() {
             document.heading(title, &counted(verdicts.len(), |change| count(&verdicts, change)));
-            document.elements.push(Element::Table(table(first, &verdicts)));
+            document.table(table(first, &verdicts));
             document.marked(verdicts.iter().filter_map(|verdict| why(verdict)).collect());
         }
     }

@@ -63,7 +63,7 @@ fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis
     let mut measured: Vec<&VariantAnalysis> = measured.filter(|variant| variant.measured > 0).collect();
     if !measured.is_empty() {
         order(&mut measured, scenario);
-        document.elements.push(Element::Table(table(scenario, &measured, width)));
+        document.table(table(scenario, &measured, width));
     }
     let beside = scenario.answer.undecided.iter().map(answer::undecided);
     document.marked(answer::levels(scenario, analysis).into_iter().chain(beside).collect());
