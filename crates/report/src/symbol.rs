@@ -1,9 +1,21 @@
 //! Short names of functions from symbol tables, for places with little room.
 
+use litelab_record::stacks;
+
+/// Short name of a frame of a call stack, cut after `most` characters. Frames of the kernel are marked in words.
+pub(crate) fn of_frame(frame: &str, most: usize) -> String {
+    let (plain, kernel) = stacks::plain(frame);
+    let short = short(plain);
+    let mut name: String = short.chars().take(most).collect();
+    if name.len() < short.len() {
+        name.push('…');
+    }
+    if kernel { format!("{name} (kernel)") } else { name }
+}
+
 /// The name without type arguments and without all but the last two parts of its path: `Connection::open` of
 /// `<rusqlite::Connection as app::Open<u8>>::open`. Names of the kernel, of C and of Go stay unchanged.
-#[must_use]
-pub(crate) fn short(name: &str) -> String {
+fn short(name: &str) -> String {
     let mut depth = 0_usize;
     let mut before = ' ';
     let mut plain = String::new();

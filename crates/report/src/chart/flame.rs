@@ -3,7 +3,7 @@
 use inferno::flamegraph::color::{BasicPalette, Palette};
 use inferno::flamegraph::{self, Options};
 use litelab_model::text::printable;
-use litelab_record::stacks::{self, Leaf, Stacks};
+use litelab_record::stacks::{Leaf, Stacks};
 use maud::{Markup, PreEscaped, html};
 
 use super::draw::svg::{self, Anchor, N, WIDTH};
@@ -97,11 +97,9 @@ fn line(folded: &str) -> String {
     format!("{} {count}", printable(&names.join(";")).replace(' ', "\u{a0}"))
 }
 
-/// Short name of a frame. Frames of the kernel are marked in words, because colours have no meaning.
+/// Short name of a frame.
 fn name(frame: &str) -> String {
-    let (plain, kernel) = stacks::plain(frame);
-    let short = symbol::short(plain);
-    if kernel { format!("{short} (kernel)") } else { short }
+    symbol::of_frame(frame, usize::MAX)
 }
 
 #[cfg(test)]
@@ -125,10 +123,5 @@ mod tests {
         assert_eq!(svg, chart.svg("f").into_string(), "the same stacks give the same picture");
         let said = chart.description();
         assert!(said.contains("fcntl_setlk (kernel) 25 % in itself") && !said.contains("narrow"), "{said}");
-    }
-
-    #[test]
-    fn nothing_sampled_is_said() {
-        assert!(Flame::default().svg("f").into_string().contains(svg::NOTHING));
     }
 }

@@ -13,6 +13,14 @@ use crate::style::Tone;
 /// Number of characters of the names in a sentence, from which their number replaces them.
 const LONG: usize = 60;
 
+/// What all variants share, each in a few words.
+pub fn constant(scenario: &ScenarioAnalysis) -> impl Iterator<Item = String> {
+    scenario.answer.constant.iter().map(|(name, value)| match name.as_str() {
+        "SQLite" => format!("SQLite {value}"),
+        _ => value.clone(),
+    })
+}
+
 /// Durability level in words; `durability not known` without one.
 #[must_use]
 pub fn level_words(level: Option<Durability>) -> &'static str {

@@ -13,9 +13,9 @@ use crate::style::Tone;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimElement {
     /// Symbol of the verdict: `✔`, `✘` or `?`.
-    pub glyph: String,
+    pub glyph: &'static str,
     /// Word of the verdict: `HOLDS`, `CONTRADICTED` or `INCONCLUSIVE`.
-    pub word: String,
+    pub word: &'static str,
     /// Tone of symbol and word.
     pub tone: Tone,
     /// Whose statement it is.
@@ -125,8 +125,8 @@ fn element(claim: &ClaimResult, analysis: &Analysis) -> ClaimElement {
         _ => {}
     }
     ClaimElement {
-        glyph: glyph.into(),
-        word: word.into(),
+        glyph,
+        word,
         tone,
         origin: plan.origin,
         text: plan.text.clone(),

@@ -1,7 +1,6 @@
 //! Table of the functions in which a variant spends its CPU time.
 
 use litelab_record::RunInfo;
-use litelab_record::stacks;
 
 use super::table::{Cell, Column, Table};
 use super::{Element, Tone};
@@ -31,7 +30,7 @@ pub(super) fn elements(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &
         let share =
             |samples: u64| number::percent((1000.0 * samples as f64 / stacks.samples() as f64).round() / 1000.0);
         for function in stacks.functions().into_iter().take(MOST).filter(|function| function.own > 0) {
-            let name = [variant.label.as_str(), &name(&function.name)].map(Cell::plain);
+            let name = [variant.label.as_str(), &symbol::of_frame(&function.name, LETTERS)].map(Cell::plain);
             rows.push([&name[..], &[share(function.own), share(function.samples)].map(Cell::plain)].concat());
         }
     }
@@ -54,15 +53,4 @@ pub(super) fn elements(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &
         number::counted(least, "sample"),
     );
     vec![Element::Text(Tone::Dim, text), Element::Table(Table { keys: 2, columns, rows })]
-}
-
-/// Name of a function, shortened to fit a cell.
-fn name(function: &str) -> String {
-    let (plain, kernel) = stacks::plain(function);
-    let short = symbol::short(plain);
-    let mut name: String = short.chars().take(LETTERS).collect();
-    if name.len() < short.len() {
-        name.push('…');
-    }
-    if kernel { format!("{name} (kernel)") } else { name }
 }

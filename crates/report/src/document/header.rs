@@ -136,18 +136,20 @@ fn load(info: &RunInfo) -> String {
     if let Some([one, ..]) = before.load_average {
         parts.push(format!("load average {one:.2} before"));
     }
-    let shares = |of: fn(&LoadWindow) -> Option<f64>| {
-        let shares: Vec<f64> = info.loads.iter().filter_map(of).filter(|s| s.is_finite()).collect();
-        let worst = shares.iter().copied().max_by(f64::total_cmp)?;
-        Some((shares.iter().sum::<f64>() / shares.len() as f64, worst))
-    };
-    if let Some((mean, worst)) = shares(|l| l.busy_share) {
+    if let Some((mean, worst)) = shares(info, |l| l.busy_share) {
         parts.push(format!("{} busy while it ran, at most {}", number::percent(mean), number::percent(worst)));
     }
-    if let Some((mean, worst)) = shares(|l| l.steal_share) {
+    if let Some((mean, worst)) = shares(info, |l| l.steal_share) {
         parts.push(format!("{} stolen, at most {} in a round", number::percent(mean), number::percent(worst)));
     }
     parts.join(" · ")
+}
+
+/// Mean and largest share of the rounds; `None` if none is known.
+pub(crate) fn shares(info: &RunInfo, of: fn(&LoadWindow) -> Option<f64>) -> Option<(f64, f64)> {
+    let shares: Vec<f64> = info.loads.iter().filter_map(of).filter(|s| s.is_finite()).collect();
+    let worst = shares.iter().copied().max_by(f64::total_cmp)?;
+    Some((shares.iter().sum::<f64>() / shares.len() as f64, worst))
 }
 
 fn servers(info: &RunInfo) -> String {

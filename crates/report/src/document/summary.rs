@@ -54,11 +54,7 @@ fn problems(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
 fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis, (info, width): (&RunInfo, usize)) {
     document.heading(&scenario.name, &scenario.question);
     let rounds = number::counted(scenario.done, "round");
-    let constant = scenario.answer.constant.iter().map(|(name, value)| match name.as_str() {
-        "SQLite" => format!("SQLite {value}"),
-        _ => value.clone(),
-    });
-    document.text(Tone::Dim, constant.chain([rounds]).collect::<Vec<_>>().join(" · "));
+    document.text(Tone::Dim, answer::constant(scenario).chain([rounds]).collect::<Vec<_>>().join(" · "));
     let measured = scenario.variants.iter().filter_map(|index| analysis.variants.get(*index));
     let mut measured: Vec<&VariantAnalysis> = measured.filter(|variant| variant.measured > 0).collect();
     if !measured.is_empty() {

@@ -256,8 +256,8 @@ mod tests {
             rows: vec![vec![Cell::plain(hostile), Cell::new(Tone::Bad, hostile)]],
         };
         let claim = ClaimElement {
-            glyph: "✔".into(),
-            word: "HOLDS".into(),
+            glyph: "✔",
+            word: "HOLDS",
             tone: Tone::Good,
             origin: litelab_model::claim::Origin::Source,
             text: hostile.into(),

@@ -118,13 +118,10 @@ fn host(header: &Document) -> String {
 /// What the trust in the numbers rests on: rounds, load, warnings.
 fn trust(info: &RunInfo) -> Markup {
     let planned = info.plan.scenarios.iter().map(|s| s.rounds).max().unwrap_or(0);
-    let mean = |of: fn(&litelab_record::environment::LoadWindow) -> Option<f64>| {
-        let shares: Vec<f64> = info.loads.iter().filter_map(of).filter(|share| share.is_finite()).collect();
-        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
-    };
     let share = |share: f64, word: &str| format!("{:.0} % {word}", 100.0 * share);
-    let busy = mean(|load| load.busy_share).map(|of| format!("machine {}", share(of, "busy")));
-    let stolen = mean(|load| load.steal_share).map(|of| share(of, "stolen"));
+    let shares = document::header::shares;
+    let busy = shares(info, |load| load.busy_share).map(|(mean, _)| format!("machine {}", share(mean, "busy")));
+    let stolen = shares(info, |load| load.steal_share).map(|(mean, _)| share(mean, "stolen"));
     let load: Vec<String> = busy.into_iter().chain(stolen).collect();
     let date = info.created.get(..10).unwrap_or(&info.created);
     html! {

@@ -62,10 +62,7 @@ pub(super) fn heading(source: Source<'_>) -> Markup {
 /// The conclusion: one sentence for each durability level, and what is not decided.
 pub(super) fn answer(source: Source<'_>) -> Markup {
     let levels = answer::levels(source.scenario, source.analysis);
-    let constant = source.scenario.answer.constant.iter();
-    let constant =
-        constant.map(|(name, value)| clean(&if name == "SQLite" { format!("SQLite {value}") } else { value.clone() }));
-    let constant = constant.collect::<Vec<_>>().join(" · ");
+    let constant = clean(&answer::constant(source.scenario).collect::<Vec<_>>().join(" · "));
     html! {
         @if !constant.is_empty() { p.dim { (constant) } }
         ul.answer {
