@@ -9,7 +9,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::plan::{empty, outcome, scenario, text, variant};
+use common::plan::{changed, empty, outcome, scenario, text, variant};
 use common::{Gives, record};
 use litelab_model::{Plan, Scalar};
 use litelab_record::{RunFile, RunInfo};
@@ -71,12 +71,11 @@ fn a_page_of_a_hundred_variants_is_small() {
     let path = directory.join("large.db");
     let _absent = std::fs::remove_file(&path);
     let trial = |round: u32, variant: usize| {
-        let gives = outcome(round % 8, [0, 1, 2][variant % 3])?;
-        let Gives::Numbers(mut numbers) = gives else { return Some(gives) };
         // Different values, so that bars differ, with the durability of the profile.
-        numbers.committed = numbers.committed * (variant as u64 % 37 + 5) / 10;
-        numbers.settings = vec![[("wal", 2), ("wal", 1), ("delete", 2), ("wal", 0)][variant % 4]];
-        Some(Gives::Numbers(numbers))
+        changed(round % 8, [0, 1, 2][variant % 3], |numbers| {
+            numbers.committed = numbers.committed * (variant as u64 % 37 + 5) / 10;
+            numbers.settings = vec![[("wal", 2), ("wal", 1), ("delete", 2), ("wal", 0)][variant % 4]];
+        })
     };
     let (file, info) = record(&path, &large(), |_| (), trial);
     let (analysis, evidence) = html::read(&file, &info).unwrap();

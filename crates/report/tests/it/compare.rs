@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common;
-use crate::common::plan::{empty, outcome, study};
-use crate::common::{Gives, analysed, side};
+use crate::common::plan::{changed, empty, study};
+use crate::common::{analysed, side};
 use litelab_model::plan::Plan;
 use litelab_record::RunInfo;
 use litelab_report::compare::{Pairing, Unlike};
@@ -16,11 +16,7 @@ use litelab_stats::Verdict;
 /// A further run of the study, with median latencies multiplied by `factor`.
 fn again(plan: &Plan, factor: f64) -> (RunInfo, Analysis) {
     let (mut info, analysis) = analysed(plan, |round, variant| {
-        let mut gives = outcome(round, variant)?;
-        if let Gives::Numbers(numbers) = &mut gives {
-            numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
-        }
-        Some(gives)
+        changed(round, variant, |numbers| numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64)
     });
     info.path = "runs/head.db".into();
     (info, analysis)

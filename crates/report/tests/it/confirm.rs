@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-use crate::common::plan::{outcome, study};
-use crate::common::{Gives, analysed, side};
+use crate::common::plan::{changed, study};
+use crate::common::{analysed, side};
 use litelab_model::Plan;
 use litelab_record::RunInfo;
 use litelab_report::compare::{Builds, Comparison, Pairing, RerunMode, Unlike, confirm};
@@ -21,13 +21,8 @@ fn ran(plan: &Plan, factor: f64, slow: impl Fn(&Plan, usize) -> bool) -> (RunInf
         (0..study().variants.len()).find(|i| study().variant_name(*i) == name.replace("sync-3/", "sync/"))
     };
     let (mut info, analysis) = analysed(plan, |round, variant| {
-        let mut gives = outcome(round % 8, origin(variant)?)?;
-        if let Gives::Numbers(numbers) = &mut gives
-            && slow(plan, variant)
-        {
-            numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64;
-        }
-        Some(gives)
+        let factor = if slow(plan, variant) { factor } else { 1.0 };
+        changed(round % 8, origin(variant)?, |numbers| numbers.p50_ns = (numbers.p50_ns as f64 * factor) as u64)
     });
     info.path = "runs/again.db".into();
     info.builds.insert("rust".into(), "0011223344".into());

@@ -99,8 +99,6 @@ fn what_may_differ_rightly_is_not_compared() {
         let (checks, shown) = run(&plan, |_, variant| [HONEST, LIE][variant], 0);
         assert!(checks.is_empty() && !shown.contains("content:"), "{what}: {shown}");
     }
-    // Negative control of the exclusions: without them the same hashes are a failed self-check.
-    assert_eq!(run(&drivers(&["c", "mattn"]), |_, variant| [HONEST, LIE][variant], 0).0[0].odd, [1]);
     // The rows of a transaction that was given up are missing.
     assert!(run(&drivers(&["c", "mattn"]), |_, variant| [HONEST, LIE][variant], 1).0.is_empty());
 }

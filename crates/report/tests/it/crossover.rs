@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::plan::{empty, metric, scenario, text, variant};
-use crate::common::{Gives, Numbers, exported, record};
+use crate::common::{Gives, Numbers, exported, record, seen};
 use litelab_model::crossover::{CrossoverPlan, LinePlan};
 use litelab_model::{Plan, Scalar};
 use litelab_record::RunInfo;
 use litelab_record::outcome::FailureKind;
 use litelab_report::analysis::MetricCrossover;
 use litelab_report::export::{self, splice};
-use litelab_report::{Analysis, Style, analyse, html, show_all};
+use litelab_report::{Analysis, analyse, html};
 use litelab_stats::{CrossoverPosition, Reach};
 use serde_json::json;
 
@@ -61,10 +61,6 @@ fn rising(at_four: f64) -> impl Fn(u32, usize) -> Option<Gives> {
         let p99_ns = if variant < 3 { 1_000_000 } else { 2_000_000 } + 1000 * u64::from(round);
         Some(Numbers { committed: rate as u64, p99_ns, ..Numbers::default() }.into())
     }
-}
-
-fn seen(analysis: &Analysis, info: &RunInfo) -> String {
-    show_all(analysis, info, Style { color: false, width: 1_000 })
 }
 
 fn row(text: &str) -> &str {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::plan::{empty, metric, outcome, scenario, study, text, variant};
+use crate::common::plan::{changed, empty, metric, outcome, scenario, study, text, variant};
 use crate::common::{Gives, Numbers, record, study_file};
 use litelab_model::{Plan, Scalar};
 use litelab_protocol::{Tick, TickCount};
@@ -58,11 +58,7 @@ fn series() -> Series {
 
 /// The outcome of a trial of the study, with a time series.
 fn with_series(round: u32, variant: usize) -> Option<Gives> {
-    let mut gives = outcome(round, variant)?;
-    if let Gives::Numbers(numbers) = &mut gives {
-        numbers.series = series();
-    }
-    Some(gives)
+    changed(round, variant, |numbers| numbers.series = series())
 }
 
 /// Ids of a page. None is there twice, and every link leads to one of them.
@@ -165,12 +161,7 @@ fn two_runs_stand_side_by_side_on_one_axis() {
     let (analysis, evidence) = read(&file, &info).unwrap();
     let directory = tempfile::tempdir().unwrap();
     // The second run is twice as fast, so that its best bar ends where the first one's axis would.
-    let faster = |round, variant| match outcome(round, variant)? {
-        Gives::Numbers(numbers) => {
-            Some(Gives::Numbers(Box::new(Numbers { committed: numbers.committed * 2, ..*numbers })))
-        }
-        failure => Some(failure),
-    };
+    let faster = |round, variant| changed(round, variant, |numbers| numbers.committed *= 2);
     let (other_file, other_info) = record(&directory.path().join("other.db"), &study(), |_| (), faster);
     let (other, further) = read(&other_file, &other_info).unwrap();
     let page = litelab_report::html::pair((&analysis, &info, &evidence), (&other, &other_info, &further));

@@ -4,20 +4,15 @@
 
 use crate::common;
 use crate::common::plan::{metric, scenario, text, variant};
-use crate::common::{Gives, Numbers, analysed, exported};
+use crate::common::{Gives, Numbers, analysed, exported, seen};
 use litelab_model::condition::LimitPlan;
-use litelab_model::plan::Variant;
+use litelab_model::plan::{ScenarioPlan, Variant};
 use litelab_model::{Plan, Scalar};
 use litelab_record::RunInfo;
 use litelab_record::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
 use litelab_report::analysis::{AlertResult, Scalability};
-use litelab_report::{Analysis, Collector, Style, show_all};
+use litelab_report::{Analysis, Collector};
 use serde_json::{Value, json};
-
-/// The text that a person sees, without wrapped lines.
-fn seen(analysis: &Analysis, info: &RunInfo) -> String {
-    show_all(analysis, info, Style { color: false, width: 1_000 })
-}
 
 /// The only line with these words.
 fn line<'a>(text: &'a str, words: &str) -> &'a str {
@@ -41,7 +36,7 @@ fn limit(name: &str, at_least: Option<f64>, at_most: Option<f64>) -> LimitPlan {
 /// Two profiles over eight rounds: `p99` of the second is 9 ms in rounds 2, 4 and 6, and its trial of round 7 fails.
 fn alerted(limit: LimitPlan) -> (AlertResult, String, Value) {
     let plan = Plan {
-        scenarios: vec![litelab_model::plan::ScenarioPlan {
+        scenarios: vec![ScenarioPlan {
             alerts: vec![limit],
             ..scenario("watched", 8, &["profile"], 0, &["throughput"])
         }],
@@ -64,7 +59,7 @@ fn alerted(limit: LimitPlan) -> (AlertResult, String, Value) {
 
 #[test]
 fn the_scenarios_own_ceiling_stands_below_what_was_reached() {
-    let variants = [Some(40.0), None].map(|ceiling| litelab_model::Variant {
+    let variants = [Some(40.0), None].map(|ceiling| Variant {
         ceiling,
         ..variant(0, &[("profile", text(if ceiling.is_some() { "paused" } else { "free" }))])
     });
@@ -150,7 +145,7 @@ fn scaled(rounds: u32, beside: &[(&str, Scalar)]) -> Plan {
     };
     let scenario = scenario("scale", rounds, &dimensions, 0, &["p99", "throughput"]);
     Plan {
-        scenarios: vec![litelab_model::plan::ScenarioPlan { usl: Some("workers".into()), ..scenario }],
+        scenarios: vec![ScenarioPlan { usl: Some("workers".into()), ..scenario }],
         variants,
         ..common::plan::empty()
     }

@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
+use std::sync::LazyLock;
+
 use crate::common;
 use crate::common::Numbers;
-use crate::common::environment::{quiet, runner};
 use crate::common::plan::study;
 use litelab_model::Plan;
 use litelab_record::RunInfo;
@@ -15,31 +16,12 @@ use litelab_report::export::{json, markdown};
 use litelab_report::{Analysis, Collector, CompareOptions, Side, Style, compare, render, show, show_all};
 use proptest::prelude::*;
 
+/// The run of the study with another plan, three rounds and this load.
 fn info(plan: Plan, load: f64) -> RunInfo {
-    RunInfo {
-        path: "x.db".into(),
-        litelab: "0".into(),
-        created: String::new(),
-        finished: None,
-        directory: None,
-        study_toml: String::new(),
-        plan,
-        environment: quiet(),
-        runners: vec![runner()],
-        done: vec![3],
-        loads: vec![LoadWindow {
-            busy_share: Some(load),
-            steal_share: Some(load),
-            ticks: Some(1000),
-            ..LoadWindow::default()
-        }],
-        calibrations: vec![],
-        builds: Default::default(),
-        servers: Default::default(),
-        sources: Default::default(),
-        host: None,
-        stacks: Default::default(),
-    }
+    static STUDY: LazyLock<RunInfo> = LazyLock::new(|| common::study().0);
+    let load =
+        LoadWindow { busy_share: Some(load), steal_share: Some(load), ticks: Some(1000), ..LoadWindow::default() };
+    RunInfo { plan, done: vec![3], loads: vec![load], finished: None, ..STUDY.clone() }
 }
 
 fn any_number() -> impl Strategy<Value = f64> {

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
 use crate::common::plan::{claim, empty, metric, scenario, text, variant};
-use crate::common::{Numbers, analysed, exported};
+use crate::common::{Numbers, analysed, exported, seen};
 use litelab_model::plan::{FindingPlan, FindingValuePlan, Plan};
 use litelab_record::RunInfo;
 use litelab_record::outcome::Flag;
-use litelab_report::{Analysis, Style, show_all};
+use litelab_report::Analysis;
 use litelab_stats::{ClaimVerdict, Verdict};
 
 const OPEN: ClaimVerdict = ClaimVerdict::Inconclusive { rounds_needed: None };
@@ -25,10 +25,6 @@ fn run(of: &str, bounds: (Option<f64>, Option<f64>), numbers: impl Fn(u32, usize
     let claims = vec![claim(1, None, of, bounds.0, bounds.1)];
     let plan = Plan { scenarios, variants, claims, findings, ..empty() };
     analysed(&plan, |round, variant| Some(numbers(round, variant).into()))
-}
-
-fn wide(info: &RunInfo, analysis: &Analysis) -> String {
-    show_all(analysis, info, Style { color: false, width: 300 })
 }
 
 /// 38 transactions in each trial of both variants, of which `failed` fail.
@@ -68,7 +64,7 @@ fn a_few_failures_in_few_trials_are_never_zero() {
         run("failed", (None, Some(0.0)), failing(|round, variant| u64::from(variant == 1 && round < 3)));
     let estimate = analysis.variants[1].estimate(&metric("failed")).unwrap();
     assert!((estimate.value - 3.0 / 304.0).abs() < 1e-12 && estimate.low() > Some(0.0), "{estimate:?}");
-    let text = wide(&info, &analysis);
+    let text = seen(&analysis, &info);
     assert!(text.contains("0.987 % [0.") && text.contains(", 3 in 304 transactions"), "{text}");
     assert!(
         text.lines()
@@ -107,7 +103,7 @@ fn errors_are_a_rate_per_transaction_that_may_exceed_one() {
         ..Numbers::default()
     });
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
-    let text = wide(&info, &analysis);
+    let text = seen(&analysis, &info);
     assert!(text.contains("1.51/transaction [1."), "{text}");
     assert!(!text.contains("151 %"), "{text}");
 }
@@ -131,7 +127,7 @@ fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
         (cell.verdict, cell.ratio.as_ref().unwrap_err().as_str()),
         (Verdict::Inconclusive { rounds_needed: None }, reason)
     );
-    let text = wide(&info, &analysis);
+    let text = seen(&analysis, &info);
     assert!(text.contains("max of 999: 4.00 µs"), "{text}");
     assert!(
         text.lines()
@@ -146,7 +142,7 @@ fn a_quantile_of_too_few_is_the_longest_and_judges_nothing() {
     let (info, analysis) = run("p99", (None, Some(1e9)), few(1000));
     assert_eq!(analysis.claims[0].verdict, ClaimVerdict::Holds);
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Slower);
-    assert!(!wide(&info, &analysis).contains("max of"));
+    assert!(!seen(&analysis, &info).contains("max of"));
 }
 
 #[test]
@@ -170,7 +166,7 @@ fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
         (Verdict::Inconclusive { rounds_needed: None }, why)
     );
     assert_eq!((analysis.claims[0].verdict, analysis.claims[0].reason.as_deref()), (OPEN, Some(why)));
-    let text = wide(&info, &analysis);
+    let text = seen(&analysis, &info);
     assert!(text.contains("too short to be judged in 4 of 8 trials"), "{text}");
     let short =
         |variant: usize| exported(&analysis, &info)["variants"][variant]["metrics"]["throughput"]["short"].clone();
@@ -187,8 +183,8 @@ fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
 #[test]
 fn what_a_runner_cannot_see_of_its_runtime_is_named() {
     let (info, analysis) = run("timer_p99:scheduler", (None, None), |_, _| Numbers::default());
-    let text = wide(&info, &analysis);
+    let text = seen(&analysis, &info);
     assert!(text.contains("its runner does not report timer_p99:scheduler"), "{text}");
     let (info, analysis) = run("p99", (None, None), |_, _| Numbers::default());
-    assert!(!wide(&info, &analysis).contains("does not report"));
+    assert!(!seen(&analysis, &info).contains("does not report"));
 }

@@ -14,7 +14,7 @@ use litelab_record::environment::LoadWindow;
 use litelab_record::outcome::{Failure, FailureKind, Outcome, Series, TrialRecord};
 use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::export::json;
-use litelab_report::{Analysis, Side, analyse};
+use litelab_report::{Analysis, Side, Style, analyse, show_all};
 use serde_json::Value;
 
 pub use measurement::Numbers;
@@ -96,6 +96,11 @@ pub fn analysed(plan: &Plan, trial: impl Fn(u32, usize) -> Option<Gives>) -> (Ru
     let (file, info) = record(&directory.path().join("run.db"), plan, |_| (), trial);
     let analysis = analyse(&file, &info).unwrap();
     (info, analysis)
+}
+
+/// The text that a person sees of everything, without wrapped lines.
+pub fn seen(analysis: &Analysis, info: &RunInfo) -> String {
+    show_all(analysis, info, Style { color: false, width: 1_000 })
 }
 
 /// A run as one side of a comparison.

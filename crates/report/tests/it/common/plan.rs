@@ -221,6 +221,15 @@ fn named(
     }
 }
 
+/// The [`outcome`], with numbers that `change` modifies.
+pub fn changed(round: u32, variant: usize, change: impl FnOnce(&mut Numbers)) -> Option<Gives> {
+    let mut gives = outcome(round, variant)?;
+    if let Gives::Numbers(numbers) = &mut gives {
+        change(numbers);
+    }
+    Some(gives)
+}
+
 /// Outcome of a variant of [`study`] in a round.
 pub fn outcome(round: u32, variant: usize) -> Option<Gives> {
     if (variant == 4 || variant == 5) && round >= 4 {
