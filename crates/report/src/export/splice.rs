@@ -86,18 +86,18 @@ impl<'a> Marker<'a> {
     }
 
     fn table(&self, analysis: &Analysis, info: &RunInfo) -> Result<String, String> {
-        if self.scenario == "claims" {
-            return Ok(markdown::render(&Document { elements: claims::tables(analysis) }));
-        }
-        if self.scenario == "crossovers" {
-            return Ok(markdown::render(&Document { elements: crossover::tabled(analysis) }));
-        }
-        if self.scenario == "run" {
-            return Ok(markdown::render(&Document::of(|document| header::facts(document, analysis, info))));
-        }
-        if self.scenario == "finding" {
-            return self.findings(analysis, info);
-        }
+        let document = match self.scenario {
+            "claims" => Document { elements: claims::tables(analysis) },
+            "crossovers" => Document { elements: crossover::tabled(analysis) },
+            "run" => Document::of(|document| header::facts(document, analysis, info)),
+            "finding" => self.findings(analysis, info)?,
+            _ => self.scenario(analysis, info)?,
+        };
+        Ok(markdown::render(&document))
+    }
+
+    /// The table of a scenario with its footnotes.
+    fn scenario(&self, analysis: &Analysis, info: &RunInfo) -> Result<Document, String> {
         let scenario = analysis.scenarios.iter().find(|s| s.name == self.scenario).ok_or_else(|| {
             unknown(
                 "scenario",
@@ -109,11 +109,11 @@ impl<'a> Marker<'a> {
         if let Some(Element::Table(table)) = document.elements.first_mut().filter(|_| !self.columns.is_empty()) {
             *table = self.narrow(table)?;
         }
-        Ok(markdown::render(&document))
+        Ok(document)
     }
 
     /// The findings with these names, a paragraph each; without names all of them.
-    fn findings(&self, analysis: &Analysis, info: &RunInfo) -> Result<String, String> {
+    fn findings(&self, analysis: &Analysis, info: &RunInfo) -> Result<Document, String> {
         let known = || info.plan.findings.iter().map(|finding| finding.name.as_str());
         if let Some(name) = self.columns.iter().find(|name| !known().any(|known| known == **name)) {
             return Err(unknown("finding", name, known()));
@@ -122,7 +122,7 @@ impl<'a> Marker<'a> {
             known().zip(&analysis.findings).filter(|(name, _)| self.columns.is_empty() || self.columns.contains(name));
         let mut document = Document::default();
         texts.for_each(|(_, text)| document.text(Tone::Plain, text));
-        Ok(markdown::render(&document))
+        Ok(document)
     }
 
     fn narrow(&self, table: &Table) -> Result<Table, String> {
