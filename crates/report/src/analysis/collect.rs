@@ -193,17 +193,7 @@ impl Numbers {
         }
         for connection in &measurement.settings {
             for (name, value) in &connection.settings {
-                let value = shown(name, value);
-                // The value is almost always present already: the loop then allocates nothing.
-                match self.settings.get_mut(name) {
-                    Some(values) if values.contains(&value) => {}
-                    Some(values) => {
-                        values.insert(value);
-                    }
-                    None => {
-                        self.settings.insert(name.clone(), BTreeSet::from([value]));
-                    }
-                }
+                self.settings.entry(name.clone()).or_default().insert(shown(name, value));
             }
         }
     }
