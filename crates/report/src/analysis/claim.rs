@@ -113,9 +113,7 @@ pub(super) fn examine(plan: &ClaimPlan, variants: &[VariantAnalysis]) -> ClaimRe
         measured,
         shown_beside: beside(plan, variants),
         verdict,
-        events: find(plan.variant)
-            .filter(|_| plan.against.is_none())
-            .and_then(|variant| variant.metrics.get(&plan.metric)?.sum()),
+        events: find(plan.variant).filter(|_| plan.against.is_none()).and_then(|variant| variant.events(&plan.metric)),
         reason,
     };
     let against = plan.against.and_then(find);

@@ -59,9 +59,7 @@ pub(super) fn effects(
         variants.iter().find(|a| a.index == baseline).and_then(|a| key(a)).ok_or("its baseline has no place")?;
     let mut levels: Vec<Vec<String>> = dimensions.iter().map(|_| Vec::new()).collect();
     let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
-    let counted =
-        |variant: &&&VariantAnalysis| variant.metrics.get(metric).is_some_and(|values| values.sum().is_some());
-    if variants.iter().any(|variant| counted(&variant)) {
+    if variants.iter().any(|variant| variant.events(metric).is_some()) {
         return Err(format!("no effects in {metric}: it may be 0 in a round"));
     }
     if let Some(why) = variants.iter().find_map(|v| failures(v, None).or_else(|| v.not_judged(metric))) {

@@ -81,6 +81,21 @@ pub struct VariantComparison {
 }
 
 impl ScenarioAnalysis {
+    /// The variants without the twin, in the order of the plan.
+    pub(crate) fn among<'a>(&self, analysis: &'a Analysis) -> impl Iterator<Item = &'a VariantAnalysis> {
+        self.variants.iter().filter_map(|index| analysis.variants.get(*index))
+    }
+
+    /// The variants that were not skipped.
+    pub(crate) fn not_skipped<'a>(&self, analysis: &'a Analysis) -> impl Iterator<Item = &'a VariantAnalysis> {
+        self.among(analysis).filter(|variant| variant.skipped.is_none())
+    }
+
+    /// The variants with at least one measured trial.
+    pub(crate) fn measured<'a>(&self, analysis: &'a Analysis) -> impl Iterator<Item = &'a VariantAnalysis> {
+        self.among(analysis).filter(|variant| variant.measured > 0)
+    }
+
     /// The metric of the longest wait.
     #[must_use]
     pub fn longest(&self) -> Metric {
@@ -92,8 +107,7 @@ impl ScenarioAnalysis {
     #[must_use]
     pub fn leading<'a>(&self, analysis: &'a Analysis, most: usize) -> Vec<&'a VariantAnalysis> {
         let Some(metric) = self.metrics.first() else { return Vec::new() };
-        let variants = self.variants.iter().filter_map(|index| analysis.variants.get(*index));
-        let mut ranked: Vec<&VariantAnalysis> = variants.filter(|variant| variant.measured > 0).collect();
+        let mut ranked: Vec<&VariantAnalysis> = self.measured(analysis).collect();
         ranked.sort_by(|a, b| a.rank(metric).total_cmp(&b.rank(metric)));
         ranked.sort_by_key(|variant| variant.index != self.baseline);
         ranked.truncate(most);

@@ -225,6 +225,11 @@ impl VariantAnalysis {
         self.metrics.get(metric)?.estimate.as_ref()
     }
 
+    /// Counts of a rare event over all trials; `None` for any other metric.
+    pub(crate) fn events(&self, metric: &Metric) -> Option<Events> {
+        self.metrics.get(metric)?.sum()
+    }
+
     /// The median of a metric as a number by which the best variant comes first; without a median the last.
     pub(crate) fn rank(&self, metric: &Metric) -> f64 {
         let sign = if metric.measure.more_is_better() { -1.0 } else { 1.0 };

@@ -21,7 +21,7 @@ pub(crate) fn add(document: &mut Document, analysis: &Analysis) {
         "median over rounds [its 95 % interval]; [?] where there are too few rounds for one: 6 are the fewest".into(),
     ));
     let shown: Vec<(&Metric, &Values)> = (analysis.scenarios.iter())
-        .flat_map(|s| s.variants.iter().filter_map(|i| analysis.variants.get(*i)).map(move |variant| (s, variant)))
+        .flat_map(|s| s.among(analysis).map(move |variant| (s, variant)))
         .flat_map(|(s, variant)| s.metrics.iter().filter_map(|metric| Some((metric, variant.metrics.get(metric)?))))
         .collect();
     if shown.iter().any(|(_, values)| values.max_of.is_some()) {

@@ -10,7 +10,7 @@ const LEAST: f64 = 0.01;
 /// The table; `None` if no lock was held in a hundredth of the samples.
 pub(super) fn table(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<Table> {
     let mut rows = Vec::new();
-    for variant in scenario.variants.iter().filter_map(|index| analysis.variants.get(*index)) {
+    for variant in scenario.among(analysis) {
         for one in variant.locks.iter().filter(|one| one.share >= LEAST) {
             let lock = match one.lock.as_str() {
                 "read 1" => "snapshot behind the log",

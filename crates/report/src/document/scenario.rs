@@ -41,8 +41,7 @@ pub(crate) fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis
 
 /// The table and its footnotes; empty if all variants were skipped, which the header reports for the whole run.
 pub(crate) fn tabled(scenario: &ScenarioAnalysis, analysis: &Analysis, info: &RunInfo) -> Vec<Element> {
-    let variants = scenario.variants.iter().filter_map(|i| analysis.variants.get(*i));
-    let variants: Vec<&VariantAnalysis> = variants.filter(|variant| variant.skipped.is_none()).collect();
+    let variants: Vec<&VariantAnalysis> = scenario.not_skipped(analysis).collect();
     if variants.is_empty() {
         return Vec::new();
     }
@@ -58,22 +57,19 @@ fn is_twin_of(scenario: &ScenarioAnalysis, variant: &VariantAnalysis) -> bool {
 
 fn caption(scenario: &ScenarioAnalysis, analysis: &Analysis) -> String {
     let mut text = format!("{} of {}", scenario.done, number::counted(scenario.planned, "round"));
-    let variants = scenario.variants.iter().filter_map(|i| analysis.variants.get(*i));
-    match variants.filter(|variant| variant.skipped.is_some()).count() {
+    match scenario.among(analysis).filter(|variant| variant.skipped.is_some()).count() {
         0 => {}
         n => {
             text.push_str(&format!(" · {n} of {} skipped", number::counted(scenario.variants.len() as u64, "variant")))
         }
     }
     let baseline = analysis.variants.get(scenario.baseline);
-    if scenario.comparisons.is_empty() && scenario.variants.len() > 1 && baseline.is_some_and(|a| a.skipped.is_some()) {
-        text.push_str(" · nothing is compared, for the baseline was skipped");
-    }
-    if scenario.comparisons.is_empty()
-        && scenario.variants.len() > 1
-        && baseline.is_some_and(VariantAnalysis::is_all_failed)
-    {
-        text.push_str(" · nothing is compared, for all trials of the baseline failed");
+    match baseline.filter(|_| scenario.comparisons.is_empty() && scenario.variants.len() > 1) {
+        Some(a) if a.skipped.is_some() => text.push_str(" · nothing is compared, for the baseline was skipped"),
+        Some(a) if a.is_all_failed() => {
+            text.push_str(" · nothing is compared, for all trials of the baseline failed");
+        }
+        _ => {}
     }
     if let Some(least) = short_of_rounds(scenario) {
         text.push_str(&format!(
@@ -168,10 +164,8 @@ fn shown(scenario: &ScenarioAnalysis, variants: &[&VariantAnalysis]) -> Vec<Metr
     let mut metrics = scenario.metrics.clone();
     for measure in [Measure::FailedShare, Measure::EmptyShare] {
         let metric = Metric::from(measure);
-        let any = |variant: &&VariantAnalysis| {
-            variant.metrics.get(&metric).and_then(|values| values.sum()).is_some_and(|events| events.count > 0)
-        };
-        if !metrics.contains(&metric) && variants.iter().any(any) {
+        let any = variants.iter().any(|variant| variant.events(&metric).is_some_and(|events| events.count > 0));
+        if !metrics.contains(&metric) && any {
             metrics.push(metric);
         }
     }

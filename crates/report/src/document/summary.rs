@@ -41,8 +41,7 @@ pub fn of_run_in_short(analysis: &Analysis, info: &RunInfo, width: usize) -> Doc
 
 /// What went wrong in a scenario.
 fn problems(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Vec<Marked> {
-    let checked = scenario.variants.iter().filter_map(|index| analysis.variants.get(*index));
-    let checked = checked.filter_map(|variant| {
+    let checked = scenario.among(analysis).filter_map(|variant| {
         Some(Marked::new("✘", Tone::Bad, format!("{}: {}", variant.words, content::remark(scenario, variant)?)))
     });
     let problems = scenario.answer.problems.iter().map(|problem| answer::problem(problem, analysis));
@@ -55,8 +54,7 @@ fn add(document: &mut Document, scenario: &ScenarioAnalysis, analysis: &Analysis
     document.heading(&scenario.name, &scenario.question);
     let rounds = number::counted(scenario.done, "round");
     document.text(Tone::Dim, answer::constant(scenario).chain([rounds]).collect::<Vec<_>>().join(" · "));
-    let measured = scenario.variants.iter().filter_map(|index| analysis.variants.get(*index));
-    let mut measured: Vec<&VariantAnalysis> = measured.filter(|variant| variant.measured > 0).collect();
+    let mut measured: Vec<&VariantAnalysis> = scenario.measured(analysis).collect();
     if !measured.is_empty() {
         order(&mut measured, scenario);
         document.table(table(scenario, &measured, width));

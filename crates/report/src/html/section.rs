@@ -97,8 +97,7 @@ fn tables(source: Source<'_>, place: IdScope<'_>, figures: Markup) -> Markup {
     let Some((at, Element::Table(table))) = main.and_then(|at| Some((at, elements.get(at)?))) else {
         return html! { (element::all(elements, place)) div.flow { (figures) } };
     };
-    let variants = source.scenario.variants.iter().filter_map(|index| source.analysis.variants.get(*index));
-    let variants: Vec<&VariantAnalysis> = variants.filter(|variant| variant.skipped.is_none()).collect();
+    let variants: Vec<&VariantAnalysis> = source.scenario.not_skipped(source.analysis).collect();
     let rows: Vec<RowOf> = variants.iter().map(|variant| (source.class(variant), source.anchor(variant))).collect();
     let names: Vec<Cell> = variants.iter().map(|variant| Cell::plain(variant.words.as_str())).collect();
     let (first, more) = parts(table, VALUES, None).into_iter().next().map_or((None, Vec::new()), |first| {

@@ -16,8 +16,7 @@ use crate::number;
 type Column<'a> = (&'static str, Box<dyn Fn(&VariantAnalysis) -> String + 'a>);
 
 pub(super) fn table(source: Source<'_>, place: IdScope<'_>) -> Markup {
-    let variants: Vec<&VariantAnalysis> =
-        source.scenario.variants.iter().filter_map(|i| source.analysis.variants.get(*i)).collect();
+    let variants: Vec<&VariantAnalysis> = source.scenario.among(source.analysis).collect();
     let shared = shared(&variants);
     let own = |variant: &VariantAnalysis| {
         let own = variant.settings.iter().filter(|(name, _)| !shared.contains_key(name.as_str()));

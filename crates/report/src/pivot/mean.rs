@@ -43,10 +43,7 @@ fn of_column(
         };
         for cell in [base, cell] {
             let variant = analysis.variants.get(cell.variant);
-            if variant
-                .and_then(|variant| variant.metrics.get(&cell.metric))
-                .is_some_and(|values| values.sum().is_some())
-            {
+            if variant.is_some_and(|variant| variant.events(&cell.metric).is_some()) {
                 return Err(format!("{} may be 0 in a round", cell.metric));
             }
             if let Some(variant) = variant.filter(|variant| variant.failed() > 0) {
@@ -60,10 +57,8 @@ fn of_column(
             _ => {}
         }
         let values = |cell: &GridCell| -> BTreeMap<u32, f64> {
-            analysis
-                .variants
-                .get(cell.variant)
-                .map_or_else(BTreeMap::new, |a| a.values(&cell.metric).iter().copied().collect())
+            let variant = analysis.variants.get(cell.variant);
+            variant.into_iter().flat_map(|variant| variant.values(&cell.metric)).copied().collect()
         };
         let theirs = values(base);
         for (round, ours) in values(cell) {

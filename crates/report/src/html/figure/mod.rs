@@ -49,12 +49,12 @@ pub(super) struct Source<'a> {
 impl<'a> Source<'a> {
     /// Measured variants of the scenario, in order.
     pub(super) fn measured(&self) -> impl Iterator<Item = &'a VariantAnalysis> {
-        measured(self.scenario, self.analysis)
+        self.scenario.measured(self.analysis)
     }
 
     /// Measured variants of the scenario, then those of the run beside it: all that share an axis.
     pub(super) fn on_axis(&self) -> impl Iterator<Item = &'a VariantAnalysis> {
-        self.measured().chain(self.beside.into_iter().flat_map(|(scenario, analysis)| measured(scenario, analysis)))
+        self.measured().chain(self.beside.into_iter().flat_map(|(scenario, analysis)| scenario.measured(analysis)))
     }
 
     /// At most `most` measured variants: the best of each durability level, the baseline, and the next best.
@@ -76,7 +76,7 @@ impl<'a> Source<'a> {
         let same = self
             .beside
             .filter(|_| self.prefix == super::SECOND)
-            .and_then(|(scenario, analysis)| measured(scenario, analysis).find(|other| other.label == variant.label));
+            .and_then(|(scenario, analysis)| scenario.measured(analysis).find(|other| other.label == variant.label));
         match (same, self.prefix) {
             (Some(same), _) => format!("v v{}", same.index),
             (None, prefix) => format!("v v{prefix}{}", variant.index),
@@ -87,10 +87,6 @@ impl<'a> Source<'a> {
     pub(super) fn anchor(&self, variant: &VariantAnalysis) -> String {
         format!("{}variant-{}", self.prefix, variant.index)
     }
-}
-
-fn measured<'a>(scenario: &'a ScenarioAnalysis, analysis: &'a Analysis) -> impl Iterator<Item = &'a VariantAnalysis> {
-    scenario.variants.iter().filter_map(|i| analysis.variants.get(*i)).filter(|variant| variant.measured > 0)
 }
 
 /// Charts of a scenario after its absolute chart, in reading order.
