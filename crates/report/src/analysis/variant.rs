@@ -18,7 +18,7 @@ use super::serial;
 use crate::number;
 
 /// Metrics, failures, settings and notes of one variant over its trials.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct VariantAnalysis {
     /// Index of the variant in the plan.
     pub index: usize,
@@ -192,18 +192,8 @@ impl VariantAnalysis {
             profile: variant.profile.clone(),
             planned: plan.rounds_of(variant) as u64,
             skipped: variant.skipped.clone(),
-            measured: 0,
-            failures: Vec::new(),
-            metrics: BTreeMap::new(),
-            durability: None,
-            caveat: None,
-            settings: BTreeMap::new(),
-            content: BTreeMap::new(),
             ceiling: variant.ceiling,
-            errors: BTreeMap::new(),
-            locks: Vec::new(),
-            notes: Vec::new(),
-            problems: Vec::new(),
+            ..Self::default()
         })
     }
 
