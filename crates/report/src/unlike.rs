@@ -5,8 +5,8 @@ use std::fmt;
 
 use litelab_model::Variant;
 use litelab_protocol::Trial;
-use litelab_record::RunInfo;
-use litelab_record::ServerRecord;
+use litelab_record::environment::Environment;
+use litelab_record::{RunInfo, ServerRecord};
 
 /// Kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,50 +56,47 @@ pub fn differences(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) 
     found
 }
 
-fn differ(of: Unlike, what: &str, base: Option<&str>, head: Option<&str>) -> Option<Difference> {
-    let [one, other] = [base, head].map(|value| value.unwrap_or("unknown"));
-    (base != head).then(|| Difference { of, text: format!("{what} is {one} in one and {other} in the other") })
+fn differ(of: Unlike, what: &str, base: Option<String>, head: Option<String>) -> Option<Difference> {
+    if base == head {
+        return None;
+    }
+    let [one, other] = [base, head].map(|value| value.unwrap_or_else(|| "unknown".into()));
+    Some(Difference { of, text: format!("{what} is {one} in one and {other} in the other") })
 }
 
 pub(crate) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
-    let (a, b) = (&base.environment, &head.environment);
-    let kind = |info: &RunInfo| info.environment.filesystem.as_ref().and_then(|f| f.kind.clone());
-    let options = |info: &RunInfo| info.environment.filesystem.as_ref().map(|f| f.options.join(","));
     // Its name can be another one after each start of a machine.
-    let disk = |info: &RunInfo| {
-        let disk = info.environment.disk.as_ref()?;
+    let disk = |of: &Environment| {
+        let disk = of.disk.as_ref()?;
         Some(format!("{:?} {}", disk.kind, disk.model.as_deref().unwrap_or_default()).trim_end().to_lowercase())
     };
-    let usable = |info: &RunInfo| info.environment.cpu.usable.map(|n| n.to_string());
-    let differ = |what: &str, a: Option<&str>, b: Option<&str>| differ(Unlike::Host, what, a, b);
-    [
-        differ("the CPU", a.cpu.model.as_deref(), b.cpu.model.as_deref()),
-        differ("the number of processors", usable(base).as_deref(), usable(head).as_deref()),
-        differ("the kernel", a.kernel.release.as_deref(), b.kernel.release.as_deref()),
-        differ("the file system", kind(base).as_deref(), kind(head).as_deref()),
-        differ("the mount options", options(base).as_deref(), options(head).as_deref()),
-        differ("the disk", disk(base).as_deref(), disk(head).as_deref()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let properties: [(&str, fn(&Environment) -> Option<String>); 6] = [
+        ("the CPU", |of| of.cpu.model.clone()),
+        ("the number of processors", |of| Some(of.cpu.usable?.to_string())),
+        ("the kernel", |of| of.kernel.release.clone()),
+        ("the file system", |of| of.filesystem.as_ref()?.kind.clone()),
+        ("the mount options", |of| Some(of.filesystem.as_ref()?.options.join(","))),
+        ("the disk", disk),
+    ];
+    let differ = |(what, of): (&str, fn(&Environment) -> Option<String>)| {
+        differ(Unlike::Host, what, of(&base.environment), of(&head.environment))
+    };
+    properties.into_iter().filter_map(differ).collect()
 }
 
 fn builds(base: &RunInfo, head: &RunInfo, variants: &[(usize, usize)]) -> Vec<Difference> {
     let used: BTreeSet<&str> =
         variants.iter().filter_map(|(index, _)| base.plan.variants.get(*index)).map(|a| a.driver.as_str()).collect();
     let differences = used.into_iter().flat_map(|name| {
-        let (a, b) = (base.driver(name).map(|(_, driver)| driver), head.driver(name).map(|(_, driver)| driver));
-        let version = |d: Option<&litelab_protocol::DriverDescription>| d.map(|d| d.version.clone());
-        let differ = |what: &str, a: Option<&str>, b: Option<&str>| differ(Unlike::Driver, what, a, b);
+        let version = |info: &RunInfo| Some(info.driver(name)?.1.version.clone());
         // The source id changes with every check-in: two builds of one version may differ.
-        let sqlite = |d: Option<&litelab_protocol::DriverDescription>| {
-            let build = d?.sqlite.as_ref()?;
+        let sqlite = |info: &RunInfo| {
+            let build = info.driver(name)?.1.sqlite.as_ref()?;
             Some(format!("{} ({})", build.version, build.source_id))
         };
         [
-            differ(&format!("driver {name}"), version(a).as_deref(), version(b).as_deref()),
-            differ(&format!("the SQLite in {name}"), sqlite(a).as_deref(), sqlite(b).as_deref()),
+            differ(Unlike::Driver, &format!("driver {name}"), version(base), version(head)),
+            differ(Unlike::Driver, &format!("the SQLite in {name}"), sqlite(base), sqlite(head)),
         ]
     });
     differences.flatten().collect()
@@ -111,7 +108,7 @@ fn servers(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
     let both = base.servers.iter().filter_map(|(name, a)| Some((name, a, head.servers.get(name)?)));
     let text =
         |server: &ServerRecord| format!("{}{}", server.version, if server.own { ", one of your own" } else { "" });
-    both.filter_map(|(name, a, b)| differ(Unlike::Driver, &format!("server {name}"), Some(&text(a)), Some(&text(b))))
+    both.filter_map(|(name, a, b)| differ(Unlike::Driver, &format!("server {name}"), Some(text(a)), Some(text(b))))
         .collect()
 }
 
