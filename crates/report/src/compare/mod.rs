@@ -176,17 +176,7 @@ pub fn compare_variants(
     }
     let rows = metrics(side, a, options).into_iter().map(|metric| {
         let compared = pair(b, a, &metric, Confidence::P95, tolerance);
-        let row = CompareRow {
-            name: b.name.clone(),
-            variants: (base, head),
-            base: a.estimate(&metric).copied(),
-            head: b.estimate(&metric).copied(),
-            ratio: compared.ratio.map(|paired| paired.ratio),
-            verdict: compared.verdict,
-            durability_pair: DurabilityPair::of(b, a),
-            metric,
-        };
-        open_if_failed(row, a, b)
+        row(a, b, metric, compared.ratio.map(|paired| paired.ratio), compared.verdict)
     });
     Ok(Comparison {
         base: a.name.clone(),
@@ -219,26 +209,33 @@ fn unpaired(
         Ok(unpaired) => unpaired.verdict(tolerance, better(&metric), &planner),
         Err(_) => Verdict::Inconclusive { rounds_needed: None },
     };
-    let row = CompareRow {
-        name: base.name.clone(),
+    row(base, head, metric, ratio.map(|unpaired| unpaired.ratio), verdict)
+}
+
+/// A row with this result. Failed trials selected the rounds that are left: those of the head alone can show a
+/// regression, and no others anything.
+fn row(
+    base: &VariantAnalysis,
+    head: &VariantAnalysis,
+    metric: Metric,
+    ratio: Result<Estimate, String>,
+    verdict: Verdict,
+) -> CompareRow {
+    let (ratio, verdict) = match failures(head, Some(base)) {
+        Some(why) if verdict != Verdict::Slower || base.failed() > 0 => {
+            (Err(why), Verdict::Inconclusive { rounds_needed: None })
+        }
+        _ => (ratio, verdict),
+    };
+    CompareRow {
+        name: head.name.clone(),
         variants: (base.index, head.index),
         base: base.estimate(&metric).copied(),
         head: head.estimate(&metric).copied(),
-        ratio: ratio.map(|unpaired| unpaired.ratio),
+        ratio,
         verdict,
         durability_pair: DurabilityPair::of(head, base),
         metric,
-    };
-    open_if_failed(row, base, head)
-}
-
-/// Failed trials selected the rounds that are left: those of the head alone can show a regression, and no others anything.
-fn open_if_failed(row: CompareRow, base: &VariantAnalysis, head: &VariantAnalysis) -> CompareRow {
-    match failures(head, Some(base)) {
-        Some(why) if row.verdict != Verdict::Slower || base.failed() > 0 => {
-            CompareRow { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..row }
-        }
-        _ => row,
     }
 }
 
