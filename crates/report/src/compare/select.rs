@@ -20,7 +20,7 @@ pub fn select_variant(plan: &Plan, selector: &str) -> Result<usize, ReportError>
         None => (None, selector),
     };
     // A value alone is of any dimension. `only` is the name of a scenario's only variant.
-    let wanted: Vec<(Option<&str>, &str)> = split(rest, &[',', ' '])
+    let wanted: Vec<(Option<&str>, &str)> = split(rest, |c| c == ',' || c == ' ')
         .filter(|part| *part != "only")
         .map(|part| part.split_once('=').map_or((None, part), |(dimension, value)| (Some(dimension), value)))
         .collect();
@@ -52,11 +52,11 @@ pub fn select_variant(plan: &Plan, selector: &str) -> Result<usize, ReportError>
 }
 
 /// The parts of a text between separators outside brackets: `sharing=pool(2, 3)` is one part.
-pub(crate) fn split<'a>(text: &'a str, separators: &'static [char]) -> impl Iterator<Item = &'a str> {
+pub(crate) fn split(text: &str, is_separator: fn(char) -> bool) -> impl Iterator<Item = &str> {
     let mut depth = 0_i32;
     let parts = text.split(move |c: char| {
         depth += i32::from(c == '(') - i32::from(c == ')');
-        depth <= 0 && separators.contains(&c)
+        depth <= 0 && is_separator(c)
     });
     parts.map(str::trim).filter(|part| !part.is_empty())
 }

@@ -31,7 +31,7 @@ impl FromStr for Filter {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}`: write NAME=VALUE, or NAME=VALUE,VALUE for any of several");
         let (name, values) = text.split_once('=').ok_or_else(wrong)?;
-        let values: Vec<String> = split(values, &[',']).map(str::to_owned).collect();
+        let values: Vec<String> = split(values, |c| c == ',').map(str::to_owned).collect();
         if name.trim().is_empty() || values.is_empty() {
             return Err(wrong());
         }
