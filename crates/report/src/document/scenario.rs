@@ -17,8 +17,8 @@ use crate::number;
 use crate::style::Tone;
 
 /// Groups of columns, kept together if the width allows.
-const VALUES: u8 = 1;
-const RATIOS: u8 = 2;
+pub(crate) const VALUES: u8 = 1;
+pub(crate) const RATIOS: u8 = 2;
 const SETTINGS: u8 = 3;
 
 /// Adds a scenario with its heading.

@@ -8,10 +8,6 @@ use super::{bars, data, line, variants};
 use crate::analysis::VariantAnalysis;
 use crate::document::{self, Cell, Column, Document, Element, Table, answer, clean, scenario};
 
-/// Groups of a table's columns that the page shows: values, and ratios to the baseline. Settings have a table of their
-/// own.
-const VALUES: u8 = 1;
-const RATIOS: u8 = 2;
 /// Width in characters above which a table is divided. A printed page has room for it.
 const WIDE: usize = 140;
 
@@ -100,11 +96,12 @@ fn tables(source: Source<'_>, place: IdScope<'_>, figures: Markup) -> Markup {
     let variants: Vec<&VariantAnalysis> = source.scenario.not_skipped(source.analysis).collect();
     let rows: Vec<RowOf> = variants.iter().map(|variant| (source.class(variant), source.anchor(variant))).collect();
     let names: Vec<Cell> = variants.iter().map(|variant| Cell::plain(variant.words.as_str())).collect();
-    let (first, more) = parts(table, VALUES, None).into_iter().next().map_or((None, Vec::new()), |first| {
-        let further = parts(table, VALUES, Some((&names, first.columns.len() - first.keys)));
+    let (first, more) = parts(table, scenario::VALUES, None).into_iter().next().map_or((None, Vec::new()), |first| {
+        let further = parts(table, scenario::VALUES, Some((&names, first.columns.len() - first.keys)));
         (Some(first), further)
     });
-    let ratios = parts(table, RATIOS, Some((&names, 0)));
+    // Settings have a table of their own.
+    let ratios = parts(table, scenario::RATIOS, Some((&names, 0)));
     let table = |part: &Table, name: String| element::table(part, place, &name, &rows);
     html! {
         (element::all(&elements[..at], place))

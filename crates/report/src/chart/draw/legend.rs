@@ -69,20 +69,22 @@ pub(crate) fn legend(entries: &[Entry], top: f64) -> (Markup, f64) {
 }
 
 fn sample(sample: &Sample, x: f64, y: f64) -> Markup {
-    let middle = (x + SAMPLE / 2.0, y);
     let mut line = Path::default();
     line.start(x, y).across(x + SAMPLE);
+    let shape = |shape: usize, class: &str| {
+        let mut path = Path::default();
+        mark::shape(&mut path, shape, (x + SAMPLE / 2.0, y));
+        path.markup(class)
+    };
     html! {
         @match sample {
             Sample::Series(series) => {
                 (line.markup(&mark::line(*series)))
-                (mark::markers(*series, [middle]))
+                (shape(*series, &mark::marker(*series)))
             }
             Sample::Line(series) => (line.markup(&mark::line(*series))),
             Sample::Rule(class) => (line.markup(class)),
-            Sample::Shape(which, class) => {
-                (mark::shapes(*which, [middle]).markup(class))
-            }
+            Sample::Shape(which, class) => (shape(*which, class)),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Marks that distinguish series: colour, shape and dash.
 
 use litelab_stats::Estimate;
-use maud::Markup;
 
 use super::scale::Scale;
 use super::svg::Path;
@@ -48,20 +47,6 @@ pub(crate) fn marker(series: usize) -> String {
 /// Adds a shape to a path; indices beyond the last shape begin again with the first.
 pub(in crate::chart) fn shape(path: &mut Path, shape: usize, (x, y): (f64, f64)) {
     path.start(x, y).then(SHAPES[shape % SERIES]);
-}
-
-/// Draws a series' marker at each position, without a colour.
-pub(in crate::chart) fn shapes(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Path {
-    let mut path = Path::default();
-    for place in places {
-        shape(&mut path, series, place);
-    }
-    path
-}
-
-/// Draws [`shapes`] in the series' colour.
-pub(in crate::chart) fn markers(series: usize, places: impl IntoIterator<Item = (f64, f64)>) -> Markup {
-    shapes(series, places).markup(&marker(series))
 }
 
 /// Positions of an interval's ends on an axis, each with whether it is closed there. An end outside the axis is placed
