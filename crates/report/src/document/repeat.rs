@@ -25,12 +25,12 @@ pub fn of_repetition(repetition: &Repetition) -> Document {
         repetition.verdicts.iter().partition(|verdict| is_claim(verdict));
     for (title, first, verdicts) in [("Claims", "claim", claims), ("Comparisons", "variant", comparisons)] {
         if !verdicts.is_empty() {
-            document.heading(title, &counted(verdicts.len(), |change| count(&verdicts, change)));
+            document.heading(title, &counted(&verdicts));
             document.table(table(first, &verdicts));
             document.marked(verdicts.iter().filter_map(|verdict| why(verdict)).collect());
         }
     }
-    let all = counted(repetition.verdicts.len(), |change| repetition.count(change));
+    let all = counted(&repetition.verdicts.iter().collect::<Vec<_>>());
     // The first verdict has the most important change.
     let worst = repetition.verdicts.first().map_or(Change::Unchanged, |verdict| verdict.change);
     let (glyph, _, tone) = look(worst);
@@ -51,18 +51,14 @@ fn is_claim(verdict: &Repeated) -> bool {
     matches!(verdict.before.verdict, Judgement::Claim(_))
 }
 
-fn count(verdicts: &[&Repeated], change: Change) -> usize {
-    verdicts.iter().filter(|verdict| verdict.change == change).count()
-}
-
 /// Formats as `of 12 verdicts: 0 REVERSED, 1 no longer decided, …`. Reversed verdicts are printed even if there are
 /// none.
-fn counted(all: usize, count: impl Fn(Change) -> usize) -> String {
+fn counted(verdicts: &[&Repeated]) -> String {
     let parts = Change::ALL.into_iter().filter_map(|change| {
-        let n = count(change);
+        let n = verdicts.iter().filter(|verdict| verdict.change == change).count();
         (n > 0 || change == Change::Reversed).then(|| format!("{n} {}", look(change).1))
     });
-    format!("of {}: {}", number::counted(all as u64, "verdict"), parts.collect::<Vec<_>>().join(", "))
+    format!("of {}: {}", number::counted(verdicts.len() as u64, "verdict"), parts.collect::<Vec<_>>().join(", "))
 }
 
 fn look(change: Change) -> (&'static str, &'static str, Tone) {

@@ -75,15 +75,11 @@ pub(super) fn table(table: &Table, place: IdScope<'_>, name: &str, rows: &[RowOf
                     @for (number, row) in table.rows.iter().enumerate() {
                         tr class=[row_of(number).map(|(class, _)| class)] {
                             @for (at, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
+                                @let anchor = row_of(number).filter(|_| at == 0).map(|(_, anchor)| anchor.as_str());
                                 @if at < table.keys {
-                                    th scope="row" class=[tone(cell.tone)] {
-                                        @match row_of(number).filter(|_| at == 0) {
-                                            Some((_, anchor)) => { a href={ "#" (anchor) } { (words(cell)) } (notes(cell, place)) },
-                                            None => { (words(cell)) (notes(cell, place)) },
-                                        }
-                                    }
+                                    th scope="row" class=[tone(cell.tone)] { (content(cell, anchor, place)) }
                                 } @else {
-                                    td class=[tone(cell.tone).or(side(column.align))] { (words(cell)) (notes(cell, place)) }
+                                    td class=[tone(cell.tone).or(side(column.align))] { (content(cell, None, place)) }
                                 }
                             }
                         }
@@ -94,24 +90,17 @@ pub(super) fn table(table: &Table, place: IdScope<'_>, name: &str, rows: &[RowOf
     }
 }
 
-/// Text of a cell without the superscript digits at its end, and these.
-fn divided(cell: &Cell) -> (String, Vec<String>) {
+/// Text of a cell, as a link if it has an anchor; the superscript digits at its end are links to footnotes.
+fn content(cell: &Cell, anchor: Option<&str>, place: IdScope<'_>) -> Markup {
     let text = clean(&cell.text);
     let mut words: Vec<&str> = text.split(' ').collect();
     let first = words.iter().rposition(|word| lowered(word).is_none()).map_or(0, |at| at + 1);
     let marks = if first == 0 { Vec::new() } else { words.split_off(first) };
-    (document::glue(&words.join(" ")), marks.into_iter().map(str::to_owned).collect())
-}
-
-fn words(cell: &Cell) -> String {
-    divided(cell).0
-}
-
-/// The superscript digits at the end of a cell as links to footnotes.
-fn notes(cell: &Cell, place: IdScope<'_>) -> Markup {
+    let words = document::glue(&words.join(" "));
     html! {
-        @for mark in divided(cell).1 {
-            @if let Some(number) = lowered(&mark) {
+        @if let Some(anchor) = anchor { a href={ "#" (anchor) } { (words) } } @else { (words) }
+        @for mark in marks {
+            @if let Some(number) = lowered(mark) {
                 " " a.mark href={ "#" (place.id) "-n" (number) } aria-label={ "note " (number) } { (mark) }
             }
         }
@@ -229,7 +218,7 @@ mod tests {
     fn footnotes_are_links_both_ways() {
         assert_eq!(lowered("¹²"), Some(12));
         assert_eq!((lowered(""), lowered("x²"), lowered("2")), (None, None, None));
-        let text = |cell: &str| html! { (words(&Cell::plain(cell))) (notes(&Cell::plain(cell), PLACE)) }.into_string();
+        let text = |cell: &str| content(&Cell::plain(cell), None, PLACE).into_string();
         let cell = text("a b² ¹ ²");
         assert_eq!(
             cell,

@@ -142,21 +142,18 @@ fn generated(analysis: &Analysis) -> Vec<Card> {
         });
     }
     let open: Vec<_> = analysis.scenarios.iter().filter(|scenario| scenario.answer.undecided.is_some()).collect();
-    cards.push(match open.first().and_then(|scenario| Some((scenario, scenario.answer.undecided.as_ref()?))) {
-        Some((scenario, undecided)) => Card {
-            about: Some(html! { "Not decided" }),
-            head: match analysis.scenarios.len() {
+    let (head, text) = match open.first().and_then(|scenario| Some((scenario, scenario.answer.undecided.as_ref()?))) {
+        Some((scenario, undecided)) => {
+            let head = match analysis.scenarios.len() {
                 1 => "open".into(),
                 all => format!("{} of {all}", open.len()),
-            },
-            text: format!("{}{}.", if named { format!("{}: ", scenario.name) } else { String::new() }, undecided.text),
-        },
-        None => Card {
-            about: Some(html! { "Not decided" }),
-            head: "nothing".into(),
-            text: "Every comparison that the answers rest on is decided.".into(),
-        },
-    });
+            };
+            let name = if named { format!("{}: ", scenario.name) } else { String::new() };
+            (head, format!("{name}{}.", undecided.text))
+        }
+        None => ("nothing".into(), "Every comparison that the answers rest on is decided.".into()),
+    };
+    cards.push(Card { about: Some(html! { "Not decided" }), head, text });
     cards
 }
 
