@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ use crate::outcome::{Outcome, Series, TrialRecord};
 use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
-/// Limit on the size in bytes of a variant's folded stacks; litelab stores far less.
-const FOLDED_AT_MOST: u64 = 16 << 20;
+/// Limit on the size in bytes of a compressed text; litelab stores far less.
+const UNPACKED_AT_MOST: u64 = 16 << 20;
 
 /// A run file, opened read-only.
 #[derive(Debug)]
@@ -163,11 +163,7 @@ impl RunFile {
 
     /// Refuses a file with a view in place of a table.
     fn has_tables(&self) -> Result<(), RecordError> {
-        let sql = "SELECT name FROM sqlite_schema WHERE type <> 'table'";
-        let others = || -> rusqlite::Result<Vec<String>> {
-            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
-        };
-        let others = others().map_err(self.fail("read"))?;
+        let others = self.texts("SELECT name FROM sqlite_schema WHERE type <> 'table'")?;
         match TABLES.iter().find(|table| others.iter().any(|name| name.eq_ignore_ascii_case(table))) {
             Some(table) => Err(RecordError::BadInput(format!(
                 "{}: this is no litelab run: its `{table}` is no table",
@@ -213,6 +209,14 @@ impl RunFile {
             .map_err(self.fail("read"))
     }
 
+    /// The rows of a query of one column.
+    pub(crate) fn texts(&self, sql: &str) -> Result<Vec<String>, RecordError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            self.connection().prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(self.fail("read"))
+    }
+
     fn need(&self, key: &str) -> Result<String, RecordError> {
         self.get(key)?.ok_or_else(|| RecordError::BadInput(format!("{}: its `{key}` is missing", self.path.display())))
     }
@@ -237,15 +241,12 @@ impl RunFile {
     /// If the file is damaged.
     pub fn info(&self) -> Result<RunInfo, RecordError> {
         self.progress.made();
-        let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
-            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
-        };
         if self.is_recording()? {
             let what = "this is a recording: `litelab watch` plays it, and `litelab report` and `litelab show` show it";
             return Err(RecordError::BadInput(format!("{}: {what}", self.path.display())));
         }
-        let runners = texts("SELECT description FROM runner ORDER BY name").map_err(self.fail("read"))?;
-        let loads = texts("SELECT load FROM round ORDER BY started").map_err(self.fail("read"))?;
+        let runners = self.texts("SELECT description FROM runner ORDER BY name")?;
+        let loads = self.texts("SELECT load FROM round ORDER BY started")?;
         let plan: Plan = self.parse("plan", &self.need("plan")?)?;
         let count = |scenario: usize| -> rusqlite::Result<u32> {
             let sql = "SELECT count(*) FROM round WHERE scenario = ?1";
@@ -294,9 +295,7 @@ impl RunFile {
         let mut statement = self.connection.prepare("SELECT variant, hertz, folded FROM flame ORDER BY variant")?;
         let rows = statement.query_map([], |row| {
             let (variant, hertz, folded): (i64, u32, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let mut text = String::new();
-            let whole = ZlibDecoder::new(folded.as_slice()).take(FOLDED_AT_MOST).read_to_string(&mut text);
-            Ok(whole.ok().map(|_| (variant as usize, Stacks::parse(&text, hertz))))
+            Ok(unpacked(&folded).ok().map(|text| (variant as usize, Stacks::parse(&text, hertz))))
         })?;
         Ok(rows.filter_map(Result::ok).flatten().collect())
     }
@@ -349,6 +348,13 @@ impl RunFile {
             .map_err(self.fail("read the series of a trial from"))?;
         text.map_or_else(|| Ok(Series::default()), |text| self.parse("series", &text))
     }
+}
+
+/// The text that was compressed by zlib.
+pub(crate) fn unpacked(packed: &[u8]) -> io::Result<String> {
+    let mut text = String::new();
+    ZlibDecoder::new(packed).take(UNPACKED_AT_MOST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Name of a file, without its path, which may contain the name of a person.

@@ -14,7 +14,7 @@ use litelab_model::{Plan, Server};
 use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
 use litelab_protocol::{Description, TrialResult};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -137,10 +137,13 @@ impl Recorder {
         f(&self.connection).map_err(|e| RecordError::sqlite(what, &self.path, &e))
     }
 
+    /// Executes a statement that writes.
+    fn write(&self, sql: &str, values: impl Params) -> Result<(), RecordError> {
+        self.execute("write", |c| c.execute(sql, values).map(|_| ()))
+    }
+
     pub(crate) fn set(&self, key: &str, value: &str) -> Result<(), RecordError> {
-        self.execute("write", |c| {
-            c.execute("INSERT OR REPLACE INTO run(key, value) VALUES (?1, ?2)", [key, value]).map(|_| ())
-        })
+        self.write("INSERT OR REPLACE INTO run(key, value) VALUES (?1, ?2)", [key, value])
     }
 
     fn set_json(&self, key: &str, value: &impl Serialize) -> Result<(), RecordError> {
@@ -152,14 +155,8 @@ impl Recorder {
     /// # Errors
     /// If the file cannot be written.
     pub fn runner(&self, description: &Description) -> Result<(), RecordError> {
-        let text = json(description)?;
-        self.execute("write", |c| {
-            c.execute(
-                "INSERT OR REPLACE INTO runner(name, description) VALUES (?1, ?2)",
-                params![description.runner, text],
-            )
-            .map(|_| ())
-        })
+        let values = [&description.runner, &json(description)?];
+        self.write("INSERT OR REPLACE INTO runner(name, description) VALUES (?1, ?2)", values)
     }
 
     /// Stores the absolute directory of the trials' databases. A name that is not UTF-8 is not stored.
@@ -207,14 +204,8 @@ impl Recorder {
     /// # Errors
     /// If the file cannot be written.
     pub fn calibration(&self, scenario: usize, runner: &str, result: &TrialResult) -> Result<(), RecordError> {
-        let text = json(result)?;
-        self.execute("write", |c| {
-            c.execute(
-                "INSERT OR REPLACE INTO calibration(scenario, runner, result) VALUES (?1, ?2, ?3)",
-                params![scenario as i64, runner, text],
-            )
-            .map(|_| ())
-        })
+        let sql = "INSERT OR REPLACE INTO calibration(scenario, runner, result) VALUES (?1, ?2, ?3)";
+        self.write(sql, params![scenario as i64, runner, json(result)?])
     }
 
     /// Stores a completed round of a scenario in one transaction.
@@ -271,9 +262,7 @@ impl Recorder {
     /// # Errors
     /// If the file cannot be written.
     pub fn finished(&self) -> Result<(), RecordError> {
-        self.execute("write", |c| {
-            c.execute("INSERT OR IGNORE INTO run(key, value) VALUES ('finished', ?1)", [now()]).map(|_| ())
-        })
+        self.write("INSERT OR IGNORE INTO run(key, value) VALUES ('finished', ?1)", [now()])
     }
 
     /// Stores a variant's call stacks.
@@ -281,18 +270,10 @@ impl Recorder {
     /// # Errors
     /// If the file cannot be written.
     pub fn stacks(&self, variant: usize, stacks: &Stacks) -> Result<(), RecordError> {
-        let mut folded = ZlibEncoder::new(Vec::new(), Compression::best());
-        // Writing to memory cannot fail.
-        let folded = folded.write_all(stacks.folded().as_bytes()).and_then(|()| folded.finish());
-        let folded = folded.map_err(|e| RecordError::Failed(format!("call stacks cannot be compressed: {e}")))?;
-        self.execute("write", |c| {
-            c.execute_batch(FLAME)?;
-            c.execute(
-                "INSERT OR REPLACE INTO flame(variant, hertz, folded) VALUES (?1, ?2, ?3)",
-                params![variant as i64, stacks.hertz, folded],
-            )
-            .map(|_| ())
-        })
+        let folded = packed(&stacks.folded(), Compression::best())?;
+        self.execute("write", |c| c.execute_batch(FLAME))?;
+        let sql = "INSERT OR REPLACE INTO flame(variant, hertz, folded) VALUES (?1, ?2, ?3)";
+        self.write(sql, params![variant as i64, stacks.hertz, folded])
     }
 }
 
@@ -361,6 +342,14 @@ fn lock(path: &Path) -> Result<Lock, RecordError> {
             Err(e) => return Err(RecordError::run_file("make the lock of this run file", path, &e)),
         }
     }
+}
+
+/// The text, compressed by zlib.
+pub(crate) fn packed(text: &str, level: Compression) -> Result<Vec<u8>, RecordError> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), level);
+    // Writing to memory cannot fail.
+    let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    packed.map_err(|e| RecordError::Failed(format!("cannot be compressed: {e}")))
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<String, RecordError> {

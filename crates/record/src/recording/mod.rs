@@ -3,23 +3,18 @@
 mod event;
 mod view;
 
-use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::RecordError;
-use crate::read::RunFile;
-use crate::write::{Recorder, is_new, json};
+use crate::read::{RunFile, unpacked};
+use crate::write::{Recorder, is_new, json, packed};
 
 pub use event::{Event, Phase};
 pub use view::{DatabaseView, Limit, LockView, Own, ProcessView, Rates, ReaderView, Totals, View};
 
-/// Largest size of a view in JSON; litelab stores far less.
-const VIEW_AT_MOST: u64 = 16 << 20;
 /// Attempts to commit the end of a recording while somebody reads it.
 const ATTEMPTS: u32 = 5;
 
@@ -71,9 +66,7 @@ impl RecordingWriter {
     /// # Errors
     /// If the file cannot be written.
     pub fn moment(&mut self, view: &View) -> Result<(), RecordError> {
-        let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
-        let packed = bytes.write_all(json(view)?.as_bytes()).and_then(|()| bytes.finish());
-        let packed = packed.map_err(|e| RecordError::Failed(format!("a view cannot be compressed: {e}")))?;
+        let packed = packed(&json(view)?, Compression::fast())?;
         self.execute(|c| c.execute("INSERT INTO moment(at, view) VALUES (?1, ?2)", params![view.at, packed]))
     }
 
@@ -161,11 +154,7 @@ impl Recording {
     /// # Errors
     /// If the file is damaged.
     pub fn events(&self) -> Result<Vec<Event>, RecordError> {
-        let connection = self.file.connection();
-        let texts = || -> rusqlite::Result<Vec<String>> {
-            connection.prepare("SELECT event FROM event ORDER BY id")?.query_map([], |row| row.get(0))?.collect()
-        };
-        let texts = texts().map_err(self.file.fail("read"))?;
+        let texts = self.file.texts("SELECT event FROM event ORDER BY id")?;
         texts.iter().map(|text| self.file.parse("event", text)).collect()
     }
 
@@ -186,14 +175,9 @@ impl Recording {
         let id = i64::try_from(number).unwrap_or(i64::MAX).saturating_add(1);
         let packed = self.file.connection().query_row("SELECT view FROM moment WHERE id = ?1", [id], |row| row.get(0));
         let packed: Option<Vec<u8>> = packed.optional().map_err(self.file.fail("read"))?;
-        packed.map(|packed| self.unpack(&packed)).transpose()
-    }
-
-    fn unpack(&self, packed: &[u8]) -> Result<View, RecordError> {
-        let mut text = String::new();
-        let read = ZlibDecoder::new(packed).take(VIEW_AT_MOST).read_to_string(&mut text);
-        read.map_err(|e| self.file.damaged("view", e))?;
-        self.file.parse("view", &text)
+        let Some(packed) = packed else { return Ok(None) };
+        let text = unpacked(&packed).map_err(|e| self.file.damaged("view", e))?;
+        self.file.parse("view", &text).map(Some)
     }
 }
 
