@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
         let Ready { plan, descriptions, environment, servers, scratch } = ready;
         let directory = std::path::absolute(&options.directory)
             .map_err(|e| EngineError::io("find this directory", &options.directory, &e))?;
-        let recorder = Recorder::create_with(&options.file, &plan, study_toml, &environment, |recorder| {
+        let recorder = Recorder::create(&options.file, &plan, study_toml, &environment, |recorder| {
             for description in descriptions.values() {
                 recorder.runner(description)?;
             }

@@ -41,19 +41,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Creates a run file. An empty file counts as missing: a run killed during the creation of its file leaves one.
+    /// Creates a run file, with what `more` writes to it. An empty file counts as missing: a run killed during the
+    /// creation of its file leaves one.
     ///
     /// # Errors
-    /// If the file exists, or cannot be written.
-    pub fn create(path: &Path, plan: &Plan, study_toml: &str, environment: &Environment) -> Result<Self, RecordError> {
-        Self::create_with(path, plan, study_toml, environment, |_| Ok(()))
-    }
-
-    /// Like [`Recorder::create`]; the writes of `more` are part of the same transaction.
-    ///
-    /// # Errors
-    /// Those of [`Recorder::create`], and that of `more`.
-    pub fn create_with(
+    /// If the file exists, or cannot be written, and the error of `more`.
+    pub fn create(
         path: &Path,
         plan: &Plan,
         study_toml: &str,
@@ -380,9 +373,9 @@ mod tests {
         let plan = resolve::resolve(&study, &text, &Options::default()).unwrap();
         let environment = Environment::capture(folder.path());
         let full = |_: &Recorder| Err(RecordError::Failed("the disk is full".into()));
-        assert!(Recorder::create_with(&path, &plan, &text.toml, &environment, full).is_err());
+        assert!(Recorder::create(&path, &plan, &text.toml, &environment, full).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        drop(Recorder::create(&path, &plan, &text.toml, &environment).unwrap());
+        drop(Recorder::create(&path, &plan, &text.toml, &environment, |_| Ok(())).unwrap());
         assert!(std::fs::metadata(&path).unwrap().len() > 0);
     }
 

@@ -39,7 +39,7 @@ pub fn record(
     prepare: impl FnOnce(&Recorder),
     trial: impl Fn(u32, usize) -> Option<Gives>,
 ) -> (RunFile, RunInfo) {
-    let mut recorder = Recorder::create(path, plan, "name = \"made up\"", &environment::quiet()).unwrap();
+    let mut recorder = Recorder::create(path, plan, "name = \"made up\"", &environment::quiet(), |_| Ok(())).unwrap();
     recorder.runner(&environment::runner()).unwrap();
     prepare(&recorder);
     let rounds = plan.scenarios.iter().map(|s| s.rounds).max().unwrap_or(0);
