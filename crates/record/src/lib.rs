@@ -19,7 +19,6 @@ pub mod measure;
 pub mod outcome;
 mod read;
 pub mod recording;
-mod server;
 pub mod stacks;
 mod upgrade;
 mod write;
@@ -28,8 +27,7 @@ pub use error::RecordError;
 /// Observations stored in a run.
 pub use litelab_observe::{Lock as DatabaseLock, LockShare, Sample, Summary, environment};
 pub use lock::Lock;
-pub use read::{Calibration, RunFile, RunInfo, StoredTrial};
-pub use server::ServerRecord;
+pub use read::{Calibration, RunFile, RunInfo, ServerRecord, StoredTrial};
 pub use write::{Recorder, now};
 
 /// Marks the file as a litelab run (`PRAGMA application_id`): "lila" in ASCII.

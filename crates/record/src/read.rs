@@ -16,12 +16,12 @@ use litelab_observe::sidecar;
 use litelab_protocol::{Description, DriverDescription, TrialResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::{APPLICATION_ID, FORMAT, TABLES, upgrade};
 use crate::calibration::StoredCalibration;
 use crate::error::RecordError;
 use crate::outcome::{Outcome, Series, TrialRecord};
-use crate::server::ServerRecord;
 use crate::stacks::Stacks;
 
 /// Limit on the size in bytes of a compressed text; litelab stores far less.
@@ -85,6 +85,17 @@ pub struct Calibration {
     pub runner: String,
     /// Counts and times reported by the runner.
     pub result: TrialResult,
+}
+
+/// A server used by a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// Name and version reported by the server.
+    pub version: String,
+    /// Url without the password.
+    pub url: String,
+    /// Whether the server belongs to the user; otherwise litelab started it.
+    pub own: bool,
 }
 
 /// A trial and its row id in the file.

@@ -24,7 +24,7 @@ use crate::calibration::StoredCalibration;
 use crate::error::RecordError;
 use crate::lock::Lock;
 use crate::outcome::{Outcome, Series, TrialRecord};
-use crate::server::ServerRecord;
+use crate::read::ServerRecord;
 use crate::stacks::Stacks;
 
 /// Busy timeout of SQLite in milliseconds; after it a call fails with [`RecordError::Busy`].

@@ -1,8 +1,6 @@
 //! Precision of a host and a disk: measured by `litelab calibrate`, kept for the host, stored with its runs.
 
-mod clock;
 mod host;
-mod runner;
 mod store;
 mod sync;
 
@@ -10,9 +8,7 @@ use litelab_model::Metric;
 use litelab_stats::{Estimate, Spread};
 use serde::{Deserialize, Serialize};
 
-pub use clock::Clock;
 pub use host::Host;
-pub use runner::RunnerCost;
 pub use store::{newest, save};
 pub use sync::{SyncDistribution, SyncQuantiles};
 
@@ -80,6 +76,33 @@ impl Work {
             Self::Commits => "commits",
         }
     }
+}
+
+/// Cost and resolution of the clock, measured in litelab itself. Runners in Rust read the same clock in the same way;
+/// the cost of other clocks is part of [`RunnerCost`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Nanoseconds per reading: smallest mean of several rounds, because disturbances only increase it.
+    pub cost_ns: f64,
+    /// Smallest step between two readings in nanoseconds. At least the cost of a reading, if that is longer than the
+    /// step of the clock.
+    pub resolution_ns: u64,
+}
+
+/// Cost of a runner itself, without a database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunnerCost {
+    /// Name of the runner.
+    pub runner: String,
+    /// Programming language.
+    pub language: String,
+    /// Version of its language runtime.
+    pub runtime: String,
+    /// Nanoseconds per transaction of one insert, inside and between transactions: median, minimum and maximum of
+    /// trials.
+    pub nanos: (f64, f64, f64),
+    /// Number of trials.
+    pub trials: u32,
 }
 
 /// Difference between two identical variants in one metric.
@@ -186,13 +209,6 @@ pub(crate) mod testkit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_calibration_survives_json() {
-        let before = testkit::calibration(Host::default(), 1_767_323_045);
-        let text = serde_json::to_string(&before).expect("written");
-        assert_eq!(serde_json::from_str::<HostCalibration>(&text).expect("read"), before);
-    }
 
     #[test]
     fn kinds_of_work_are_named_like_their_scenarios() {
