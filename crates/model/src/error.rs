@@ -3,6 +3,8 @@
 use std::fmt;
 
 use indexmap::IndexMap;
+use serde::de::DeserializeOwned;
+use serde::de::value::{self, StrDeserializer};
 
 use crate::text::{self, QUOTED, capped};
 
@@ -172,6 +174,11 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
 /// The message of [`unknown`].
 pub(crate) fn lookup<'m, V>(what: &str, name: &str, known: &'m IndexMap<String, V>) -> Result<&'m V, String> {
     known.get(name).ok_or_else(|| unknown(what, name, known.keys().map(String::as_str)))
+}
+
+/// The value that a file writes as this word.
+pub(crate) fn word<T: DeserializeOwned>(text: &str) -> Option<T> {
+    T::deserialize(StrDeserializer::<value::Error>::new(text)).ok()
 }
 
 #[cfg(test)]

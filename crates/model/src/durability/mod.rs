@@ -11,13 +11,13 @@ mod tests;
 use std::fmt;
 
 use litelab_protocol::{Dialect, Value};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::error::word;
 
 /// Durability of an acknowledged transaction; a higher level is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub enum Durability {
     /// In memory: no data survives the process.
     Volatile,
@@ -34,8 +34,7 @@ pub enum Durability {
 }
 
 /// Values of `PRAGMA journal_mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "SQLite's own words")]
 pub enum JournalMode {
@@ -48,8 +47,7 @@ pub enum JournalMode {
 }
 
 /// Values of `PRAGMA synchronous`, by their effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "SQLite's own words")]
 pub enum Synchronous {
@@ -157,16 +155,7 @@ impl JournalMode {
     /// The mode that SQLite reports as a word.
     #[must_use]
     pub fn reported(reported: &Value) -> Option<Self> {
-        let Value::Text(word) = reported else { return None };
-        match word.to_ascii_lowercase().as_str() {
-            "delete" => Some(Self::Delete),
-            "truncate" => Some(Self::Truncate),
-            "persist" => Some(Self::Persist),
-            "memory" => Some(Self::Memory),
-            "wal" => Some(Self::Wal),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
+        reported_word(reported)
     }
 }
 
@@ -175,24 +164,21 @@ impl Synchronous {
     /// the like: FULL, without EXTRA's sync of the directory.
     #[must_use]
     pub fn reported(reported: &Value) -> Option<Self> {
-        if let Some(code) = reported.integer() {
-            return match code {
-                0 => Some(Self::Off),
-                1 => Some(Self::Normal),
-                2 | 4..=6 => Some(Self::Full),
-                3 => Some(Self::Extra),
-                _ => None,
-            };
-        }
-        let Value::Text(word) = reported else { return None };
-        match word.to_ascii_lowercase().as_str() {
-            "off" => Some(Self::Off),
-            "normal" => Some(Self::Normal),
-            "full" => Some(Self::Full),
-            "extra" => Some(Self::Extra),
-            _ => None,
+        match reported.integer() {
+            Some(0) => Some(Self::Off),
+            Some(1) => Some(Self::Normal),
+            Some(2 | 4..=6) => Some(Self::Full),
+            Some(3) => Some(Self::Extra),
+            Some(_) => None,
+            None => reported_word(reported),
         }
     }
+}
+
+/// The value that SQLite reports as this word, ignoring case.
+fn reported_word<T: DeserializeOwned>(reported: &Value) -> Option<T> {
+    let Value::Text(text) = reported else { return None };
+    word(&text.to_ascii_lowercase())
 }
 
 impl fmt::Display for Durability {

@@ -2,10 +2,8 @@
 
 use indexmap::IndexMap;
 use litelab_protocol::{Dialect, Sharing};
-use serde::de::DeserializeOwned;
-use serde::de::value::{self, StrDeserializer};
 
-use crate::error::{lookup, unknown};
+use crate::error::{lookup, unknown, word};
 use crate::one_or_many::OneOrMany;
 use crate::plan::Variant;
 use crate::quantity::{Scalar, Vars};
@@ -312,11 +310,6 @@ fn set_role(roles: &mut IndexMap<String, RoleSpec>, role: &str, key: &str, value
         _ => return Err(unknown("dimension of a role", key, ["workers", "rate"])),
     }
     Ok(())
-}
-
-/// The value that a file writes as this word.
-fn word<T: DeserializeOwned>(text: &str) -> Option<T> {
-    T::deserialize(StrDeserializer::<value::Error>::new(text)).ok()
 }
 
 /// Parses a sharing, in which `$name` is replaced by a variable: `pool($n)`.
