@@ -2,7 +2,7 @@
 
 use litelab_protocol::Value;
 
-use super::quantity::{PAGE, binary_bytes, in_plain_digits, whole_number};
+use super::quantity::{PAGE, binary_bytes, in_plain_digits, is_page_size, whole_number};
 use super::table::{all, find};
 use super::vocabulary::{Kind, Pragma, Scope, Standing, Unit, Values};
 use crate::error::nearest;
@@ -43,9 +43,10 @@ impl PragmaError {
         Self::new(format!("unknown PRAGMA {name:?}: SQLite would ignore it without an error"), remedy)
     }
 
-    /// The error for a PRAGMA that is deprecated, or that an ordinary build of SQLite does not have.
-    pub(super) fn unusable(Pragma { name, standing, .. }: &Pragma) -> Self {
+    /// The error for a PRAGMA that is deprecated, or that an ordinary build of SQLite does not have; `None` for others.
+    pub(super) fn unusable(Pragma { name, standing, .. }: &Pragma) -> Option<Self> {
         let (problem, remedy) = match standing {
+            Standing::Current => return None,
             Standing::Deprecated { instead } => {
                 (format!("{name} is deprecated and some builds ignore it without an error"), format!("use {instead}"))
             }
@@ -53,9 +54,8 @@ impl PragmaError {
                 format!("{name} exists only in a SQLite built with {condition}: others ignore it without an error"),
                 "leave it out".to_owned(),
             ),
-            Standing::Current => (format!("{name} is refused"), "leave it out".to_owned()),
         };
-        Self::new(problem, remedy)
+        Some(Self::new(problem, remedy))
     }
 
     /// The error for a value.
@@ -103,7 +103,7 @@ fn problem(values: Values, text: &str) -> String {
     match values {
         Values::Boolean => "is not a boolean".to_owned(),
         Values::Words { .. } => "is not one of its words".to_owned(),
-        Values::PowerOfTwo { min, max, .. } => format!("is not a power of two from {min} to {max}"),
+        Values::PageSize => "is not a power of two from 512 to 65536".to_owned(),
         Values::BooleanOrPages => "is neither a boolean nor a whole number".to_owned(),
         Values::Integer { min, max, unit } => match whole_number(text) {
             Some(number) if unit == Unit::Mask && (min..=max).contains(&number) => "lacks bit 0x02".to_owned(),
@@ -136,9 +136,8 @@ fn effect(pragma: &Pragma, text: &str, tried: Try) -> Option<String> {
             number if number == code.to_string() => format!("silently set level {code}, which acts as FULL"),
             word => format!("silently take it as {}", word.to_uppercase()),
         },
-        (Value::Integer(number), Values::Integer { unit, .. } | Values::PowerOfTwo { unit, .. }) => {
-            format!("silently read {}", quantity(*number, unit))
-        }
+        (Value::Integer(number), Values::Integer { unit, .. }) => format!("silently read {}", quantity(*number, unit)),
+        (Value::Integer(number), Values::PageSize) => format!("silently read {}", quantity(*number, Unit::Bytes)),
         _ => format!("silently take it as {}", taken.to_string().to_uppercase()),
     })
 }
@@ -152,7 +151,7 @@ fn starts(values: Values) -> Option<[String; 2]> {
             _ => None,
         },
         Values::Integer { min, .. } => Some([min.max(1).to_string(), (min.max(1) + 1).to_string()]),
-        Values::PowerOfTwo { min, .. } => Some([min.to_string(), (min * 2).to_string()]),
+        Values::PageSize => Some(["512".to_owned(), "1024".to_owned()]),
     }
 }
 
@@ -183,9 +182,9 @@ fn remedy(values: Values, text: &str) -> String {
                 None => "nothing".to_owned(),
             }
         }
-        Values::PowerOfTwo { min, max, .. } => match binary_bytes(text) {
-            Some(bytes) if (min..=max).contains(&bytes) && bytes.count_ones() == 1 => bytes.to_string(),
-            _ => format!("{min}, {}, {} and so on up to {max}", min * 2, min * 4),
+        Values::PageSize => match binary_bytes(text).filter(is_page_size) {
+            Some(bytes) => bytes.to_string(),
+            None => "512, 1024, 2048 and so on up to 65536".to_owned(),
         },
         Values::BooleanOrPages => in_plain_digits(text, Unit::PagesOrKib, i64::from(i32::MIN), i64::from(i32::MAX))
             .unwrap_or_else(|| "on, off or a whole number of pages (KiB if negative)".to_owned()),

@@ -14,6 +14,11 @@ pub(super) fn whole_number(text: &str) -> Option<i64> {
     }
 }
 
+/// Whether SQLite accepts a number of bytes as a page size.
+pub(super) fn is_page_size(bytes: &i64) -> bool {
+    (512..=65536).contains(bytes) && bytes.count_ones() == 1
+}
+
 /// The plain number for one with a unit ("64MB", "5 seconds") or in another notation ("1_000", "1e6"), worded to follow
 /// "write". `None` if the text is neither, or if the number is not within `min..=max`.
 pub(super) fn in_plain_digits(text: &str, unit: Unit, min: i64, max: i64) -> Option<String> {

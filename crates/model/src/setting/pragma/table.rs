@@ -136,7 +136,7 @@ const TABLE: &[Pragma] = &[
     query("module_list", "the virtual table modules of the connection"),
     action("optimize", Some(integer(2, INT_MAX, Unit::Mask)), "runs ANALYZE where it seems to pay"),
     query("page_count", "pages in the file"),
-    setting("page_size", File, Values::PowerOfTwo { min: 512, max: 65536, unit: Unit::Bytes }, "page size of a new database"),
+    setting("page_size", File, Values::PageSize, "page size of a new database"),
     flag("parser_trace", "prints the parser's steps").debug(),
     query("pragma_list", "the PRAGMAs of this SQLite"),
     flag("query_only", "refuses to write"),

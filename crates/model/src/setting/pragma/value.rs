@@ -1,9 +1,9 @@
 //! Conversion of a name and a TOML value to a checked PRAGMA.
 
 use super::error::{PragmaError, text_of};
-use super::quantity::whole_number;
+use super::quantity::{is_page_size, whole_number};
 use super::table::find;
-use super::vocabulary::{Kind, Pragma, Reports, Standing, Unit, Values};
+use super::vocabulary::{Kind, Pragma, Reports, Unit, Values};
 use crate::quantity::Scalar;
 use crate::setting::{Expected, Scope, Setting};
 
@@ -20,8 +20,8 @@ pub fn parse(name: &str, input: &Scalar) -> Result<Setting, PragmaError> {
 
 /// Checks and parses a value for an entry of the vocabulary, or for a test's variant of an entry.
 pub(super) fn parse_as(pragma: &'static Pragma, input: &Scalar) -> Result<Setting, PragmaError> {
-    if pragma.standing != Standing::Current {
-        return Err(PragmaError::unusable(pragma));
+    if let Some(error) = PragmaError::unusable(pragma) {
+        return Err(error);
     }
     let found = match pragma.kind {
         Kind::Action { .. } if *input == Scalar::Bool(true) => Some((String::new(), None)),
@@ -59,10 +59,7 @@ fn accept(values: Values, text: &str) -> Option<(String, Expected)> {
             .filter(|number| (min..=max).contains(number) && (unit != Unit::Mask || number & 2 != 0))
             .as_ref()
             .map(whole),
-        Values::PowerOfTwo { min, max, .. } => whole_number(text)
-            .filter(|number| (min..=max).contains(number) && number.count_ones() == 1)
-            .as_ref()
-            .map(whole),
+        Values::PageSize => whole_number(text).filter(is_page_size).as_ref().map(whole),
         Values::BooleanOrPages => match whole_number(text).filter(|number| i32::try_from(*number).is_ok()) {
             Some(0) => Some(whole(&0)),
             // The conversion of KiB to pages depends on the page size.

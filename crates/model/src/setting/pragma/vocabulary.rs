@@ -85,15 +85,8 @@ pub enum Values {
         /// Unit of the number.
         unit: Unit,
     },
-    /// A power of two.
-    PowerOfTwo {
-        /// Smallest valid value.
-        min: i64,
-        /// Largest valid value.
-        max: i64,
-        /// Unit of the number.
-        unit: Unit,
-    },
+    /// A power of two from 512 to 65536, in bytes.
+    PageSize,
     /// A boolean, or a number, of which 0 means off and any other on. SQLite reports a number of pages that also
     /// depends on `cache_size`, so only a lower bound is known.
     BooleanOrPages,
