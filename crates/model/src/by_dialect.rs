@@ -107,7 +107,7 @@ impl<'de, T: Deserialize<'de> + Keys> de::Visitor<'de> for Visitor<T> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let first: Option<String> = map.next_key()?;
         let is_own = first.as_deref().is_some_and(|key| T::KEYS.contains(&key));
-        let is_dialect = |key: &str| key.parse::<Dialect>().is_ok();
+        let is_dialect = |key: &str| Dialect::ALL.iter().any(|dialect| dialect.name() == key);
         if let Some(key) = first.as_deref().filter(|key| !is_own && !is_dialect(key)) {
             let known = Dialect::ALL.into_iter().map(Dialect::name).chain(T::KEYS.iter().copied());
             return Err(de::Error::custom(unknown("key", key, known)));

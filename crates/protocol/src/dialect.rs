@@ -1,7 +1,6 @@
 //! The SQL dialect of a driver's database.
 
 use std::fmt;
-use std::str::FromStr;
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -45,15 +44,5 @@ impl Dialect {
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Dialect {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|d| d.name() == text)
-            .ok_or_else(|| format!("dialect `{text}` is none of sqlite, postgres, mysql"))
     }
 }
