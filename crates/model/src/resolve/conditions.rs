@@ -36,26 +36,17 @@ pub(super) fn search(search: &Search, trial: &mut Trial, vars: &Vars) -> Result<
         Load::Open { .. } | Load::Closed { think_us: 0 } => {}
         Load::Closed { .. } => return Err(format!("role `{}` has a `think`: arrivals have their own time", role.name)),
     }
-    let positive = |name: &str, value: f64, low: f64| {
-        if value.is_finite() && value > low {
-            Ok(value)
-        } else {
-            Err(format!("{name} is {value}: it must be above {low}"))
-        }
-    };
-    let number = |name: &str, quantity: Option<&crate::quantity::Quantity>, default: f64, low: f64| {
+    let number = |name: &str, quantity: Option<&Quantity>, default: f64, low: f64| {
         let value = quantity.map_or(Ok(default), |q| q.number(vars)).map_err(|e| format!("{name}: {e}"))?;
-        positive(name, value, low)
+        if value > low { Ok(value) } else { Err(format!("{name} is {value}: it must be above {low}")) }
     };
     // Beyond these a search tries thousands of rates, or none between two.
     let within = |name: &str, value: f64, low: f64, high: f64| {
-        let message = || format!("{name} is {value}: it must be from {low} to {high}");
-        if (low..=high).contains(&value) { Ok(value) } else { Err(message()) }
+        let is_within = (low..=high).contains(&value);
+        if is_within { Ok(value) } else { Err(format!("{name} is {value}: it must be from {low} to {high}")) }
     };
-    let (factor, precision) = (
-        number("factor", search.factor.as_ref(), 2.0, 1.0)?,
-        number("precision", search.precision.as_ref(), 0.1, 0.0)?,
-    );
+    let factor = number("factor", search.factor.as_ref(), 2.0, 1.0)?;
+    let precision = number("precision", search.precision.as_ref(), 0.1, 0.0)?;
     let repeats = search.repeats.as_ref().map_or(Ok(3), |q| q.integer(vars, 1, 99));
     let plan = SearchPlan {
         role: role.name.clone(),

@@ -5,6 +5,7 @@ use std::path::Path;
 use litelab_protocol::{Dialect, Source};
 
 use super::{set_variable, transactions};
+use crate::by_dialect::ByDialect;
 use crate::error::{ModelError, unknown};
 use crate::library;
 use crate::plan::DataPlan;
@@ -46,54 +47,41 @@ pub(super) fn data(
     vars: &mut Vars,
     (driver, dialect): (&str, Dialect),
 ) -> Result<Option<DataPlan>, String> {
-    let data_rows = match (rows, &workload.data) {
-        (Some(q), Some(_)) => q.integer(vars, 0, 1 << 40)?,
-        (Some(_), None) => return Err(format!("`data_rows` is set, but workload `{}` has no [data]", workload.name)),
-        (None, Some(data)) => match &data.rows {
-            Some(q) => {
-                q.integer(vars, 0, 1 << 40).map_err(|e| format!("workload `{}`: data.rows: {e}", workload.name))?
-            }
-            None => 0,
-        },
+    let Some(spec) = &workload.data else {
+        if rows.is_some() {
+            return Err(format!("`data_rows` is set, but workload `{}` has no [data]", workload.name));
+        }
+        vars.insert("data_rows".into(), Scalar::Integer(0));
+        return Ok(None);
+    };
+    let wrong = |key: &str, e: String| format!("workload `{}`: data.{key}: {e}", workload.name);
+    let data_rows = match (rows, &spec.rows) {
+        (Some(q), _) => q.integer(vars, 0, 1 << 40)?,
+        (None, Some(q)) => q.integer(vars, 0, 1 << 40).map_err(|e| wrong("rows", e))?,
         (None, None) => 0,
     };
-    let plan = match &workload.data {
+    vars.insert("data_rows".into(), Scalar::Integer(0));
+    let transaction = match &spec.transaction {
+        Some(name) => Some(transactions::for_data(workload, name, (&*vars, dialect))?),
+        None if data_rows > 0 => return Err("`data.rows` needs `data.transaction`, which inserts them".into()),
         None => None,
-        Some(spec) => {
-            vars.insert("data_rows".into(), Scalar::Integer(0));
-            let transaction = match &spec.transaction {
-                Some(name) => Some(transactions::for_data(workload, name, (&*vars, dialect))?),
-                None if data_rows > 0 => return Err("`data.rows` needs `data.transaction`, which inserts them".into()),
-                None => None,
-            };
-            let params = transaction.iter().flat_map(|t| &t.params);
-            if let Some(param) = params.into_iter().find(|p| matches!(p.source, Source::Yielded { .. })) {
-                return Err(format!(
-                    "data.transaction: param `{}` is yielded, and while rows are made no result is read: compute it, as \
-                     with `sequence`",
-                    param.name
-                ));
-            }
-            if let (Some(from), false) = (&spec.from, dialect.is_sqlite()) {
-                return Err(format!(
-                    "data.from: `{from}` is a database of SQLite, and driver `{driver}` is one of {dialect}"
-                ));
-            }
-            vars.insert("data_rows".into(), Scalar::Integer(data_rows));
-            let then = spec
-                .then
-                .as_ref()
-                .map(|then| then.of(dialect).and_then(|sql| crate::sql::substitute_in(sql, vars, dialect)));
-            Some(DataPlan {
-                from: spec.from.as_ref().map(|p| resolve_path(p, place)),
-                transaction,
-                rows: data_rows as u64,
-                then: then.transpose().map_err(|e| format!("workload `{}`: data.then: {e}", workload.name))?,
-            })
-        }
     };
+    let mut params = transaction.iter().flat_map(|t| &t.params);
+    if let Some(param) = params.find(|p| matches!(p.source, Source::Yielded { .. })) {
+        return Err(format!(
+            "data.transaction: param `{}` is yielded, and while rows are made no result is read: compute it, as \
+             with `sequence`",
+            param.name
+        ));
+    }
+    if let (Some(from), false) = (&spec.from, dialect.is_sqlite()) {
+        return Err(format!("data.from: `{from}` is a database of SQLite, and driver `{driver}` is one of {dialect}"));
+    }
     vars.insert("data_rows".into(), Scalar::Integer(data_rows));
-    Ok(plan)
+    let substituted = |then: &ByDialect<String>| crate::sql::substitute_in(then.of(dialect)?, vars, dialect);
+    let then = spec.then.as_ref().map(substituted).transpose().map_err(|e| wrong("then", e))?;
+    let from = spec.from.as_ref().map(|path| resolve_path(path, place));
+    Ok(Some(DataPlan { from, transaction, rows: data_rows as u64, then }))
 }
 
 /// The schema of a workload; `variant` is one of its own, or `default`.

@@ -24,6 +24,10 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
             vary.insert(name.clone(), values.clone());
         }
     }
+    let check_count = |count: usize| match count > MAX_VARIANTS {
+        true => Err(format!("it would have more than {MAX_VARIANTS} variants")),
+        false => Ok(()),
+    };
     let mut out: Vec<Dimensions> = if vary.is_empty() && scenario.setups.is_empty() && !scenario.variants.is_empty() {
         vec![]
     } else {
@@ -33,9 +37,7 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
         if values.is_empty() {
             return Err(format!("vary.{name} has no values"));
         }
-        if out.len().saturating_mul(values.len()) > MAX_VARIANTS {
-            return Err(format!("it would have more than {MAX_VARIANTS} variants"));
-        }
+        check_count(out.len().saturating_mul(values.len()))?;
         out = out
             .iter()
             .flat_map(|dimensions| {
@@ -51,9 +53,7 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
         if let Some((name, _)) = scenario.setups.iter().flatten().find(|(name, _)| vary.contains_key(*name)) {
             return Err(format!("setup: `{name}` stands in `vary` already, and in combination it has one value"));
         }
-        if out.len().saturating_mul(scenario.setups.len()) > MAX_VARIANTS {
-            return Err(format!("it would have more than {MAX_VARIANTS} variants"));
-        }
+        check_count(out.len().saturating_mul(scenario.setups.len()))?;
         let with = |setup: &Dimensions| {
             let setup = setup.clone();
             out.iter().map(move |other| setup.iter().chain(other).map(|(n, v)| (n.clone(), v.clone())).collect())
@@ -70,9 +70,7 @@ pub(super) fn combinations(scenario: &Scenario, quick: Option<&QuickScenario>) -
             return Err(format!("{key}: no combination has {}", describe(selector)));
         }
     }
-    if out.len().saturating_add(scenario.variants.len()) > MAX_VARIANTS {
-        return Err(format!("it would have more than {MAX_VARIANTS} variants"));
-    }
+    check_count(out.len().saturating_add(scenario.variants.len()))?;
     out.extend(scenario.variants.iter().cloned());
     for (i, one) in out.iter().enumerate() {
         if out[..i].contains(one) {
