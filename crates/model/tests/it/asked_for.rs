@@ -18,31 +18,18 @@ fn measured(metrics: &str, rest: &str) -> (u64, bool) {
 
 #[test]
 fn metrics_of_the_host_look_at_it_closely_and_those_of_rows_time_statements() {
-    assert_eq!(measured("\"throughput\", \"p99\", \"cpu\"", ""), (100, false));
-    for metric in ["probe_p50", "probe_max", "pool_wait_p99", "utilization"] {
-        assert_eq!(measured(&format!("\"p50\", \"{metric}\""), ""), (10, false), "{metric}");
+    let usual = [("p99", (100, false)), ("cpu", (100, false))];
+    let of_host = ["probe_p50", "probe_p99", "probe_max", "pool_wait_p99", "utilization"].map(|m| (m, (10, false)));
+    let of_rows = ["query", "first_row_p99"].map(|m| (m, (100, true)));
+    for (metric, expected) in usual.into_iter().chain(of_host).chain(of_rows) {
+        assert_eq!(measured(&format!("\"p50\", \"{metric}\""), ""), expected, "{metric}");
+        // An alert or a claim asks as its scenario does. A share has no unit.
+        let bound = if metric == "utilization" { "0.5" } else { "\"1 s\"" };
+        let alert = format!("\"p50\"]\nalert = [{{ metric = \"{metric}\", at_most = {bound} }}");
+        assert_eq!(measured(&alert, ""), expected, "an alert of {metric}");
+        let claim = format!(
+            "[[claim]]\nname = \"c\"\ntext = \"x\"\nscenario = \"s\"\nmetric = \"{metric}\"\nvariant = {{}}\nat_most = {bound}\n"
+        );
+        assert_eq!(measured("\"p50\"", &claim), expected, "a claim of {metric}");
     }
-    for metric in ["query", "first_row_p99"] {
-        assert_eq!(measured(&format!("\"{metric}\""), ""), (100, true), "{metric}");
-    }
-}
-
-#[test]
-fn an_alert_asks_as_its_scenario_does() {
-    let alert = |metric: &str| format!("\"p50\"]\nalert = [{{ metric = \"{metric}\", at_most = \"5 ms\" }}");
-    assert_eq!(measured(&alert("probe_p99"), ""), (10, false));
-    assert_eq!(measured(&alert("query"), ""), (100, true));
-    assert_eq!(measured(&alert("p99"), ""), (100, false));
-}
-
-#[test]
-fn a_claim_asks_as_its_scenario_does() {
-    let claim = |metric: &str| {
-        format!(
-            "[[claim]]\nname = \"c\"\ntext = \"x\"\nscenario = \"s\"\nmetric = \"{metric}\"\nvariant = {{}}\nat_most = \"1 s\"\n"
-        )
-    };
-    assert_eq!(measured("\"p50\"", &claim("probe_p99")), (10, false));
-    assert_eq!(measured("\"p50\"", &claim("query")), (100, true));
-    assert_eq!(measured("\"p50\"", &claim("p99")), (100, false));
 }
