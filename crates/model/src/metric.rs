@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::unknown;
 
 /// A statistic of a latency histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Quantile {
     /// The median.
     P50,
@@ -26,8 +25,7 @@ pub enum Quantile {
 }
 
 /// The latency that a histogram holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timing {
     /// Time from before the worker requests a connection until the commit returns.
     Service,
@@ -50,8 +48,7 @@ pub enum Timing {
 }
 
 /// A measurable property of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Measure {
     /// Committed transactions per second.
     Throughput,

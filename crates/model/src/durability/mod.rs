@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::word;
 
 /// Durability of an acknowledged transaction; a higher level is greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Durability {
     /// In memory: no data survives the process.
     Volatile,
