@@ -3,14 +3,12 @@
 use litelab_protocol::{Arrivals, Executor, Load, Role, Trial, Until};
 
 use super::claims::bound;
+use super::roles::MAX_RATE;
 use crate::condition::{Kill, KillPlan, Limit, LimitPlan, Search, SearchPlan};
 use crate::error::unknown;
 use crate::metric::Measure;
 use crate::quantity::{Quantity, Scalar, Vars};
 use crate::server::Server;
-
-/// Highest rate per second, the same as for the `rate` of a role.
-const MAX_RATE: f64 = 1e7;
 
 /// Resolves a bound on a metric.
 pub(super) fn limit(limit: &Limit) -> Result<LimitPlan, String> {

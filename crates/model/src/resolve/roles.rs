@@ -13,6 +13,9 @@ const WARMUP_MS: std::ops::RangeInclusive<u64> = 100..=2_000;
 /// error.
 pub(super) const MAX_WORKERS: i64 = 4096;
 
+/// Highest rate of a role per second.
+pub(super) const MAX_RATE: f64 = 1e7;
+
 /// The roles, and the names of their transactions in the order of the indices in steps.
 pub(super) fn resolve(
     scenario: &Scenario,
@@ -104,7 +107,7 @@ fn load(spec: &RoleSpec, vars: &Vars) -> Result<Load, String> {
         }
         Some(rate) => {
             let rate = rate.number(vars).map_err(|e| format!("rate: {e}"))?;
-            if !(rate > 0.0 && rate <= 1e7) {
+            if !(rate > 0.0 && rate <= MAX_RATE) {
                 return Err(format!("rate is {rate}: it must be above 0 and at most 10 million per second"));
             }
             Ok(Load::Open { rate, arrivals: spec.arrivals.unwrap_or(Arrivals::Poisson) })

@@ -34,7 +34,7 @@ impl Expected {
             Self::AtLeast(least) => reported.integer().is_some_and(|number| number >= *least),
             // A word can also be a switch: MySQL reports 1 for `on`.
             Self::Word(expected) => {
-                let on = switch(&Value::Text(expected.clone()));
+                let on = on_or_off(expected);
                 *reported != Value::Null && same_word(expected, &reported.to_string())
                     || on.is_some() && switch(reported) == on
             }
@@ -65,11 +65,16 @@ pub(crate) fn switch(value: &Value) -> Option<bool> {
     match value {
         Value::Integer(0) => Some(false),
         Value::Integer(1) => Some(true),
-        Value::Text(text) => match text.to_ascii_lowercase().as_str() {
-            "on" | "true" | "yes" | "1" => Some(true),
-            "off" | "false" | "no" | "0" => Some(false),
-            _ => None,
-        },
+        Value::Text(text) => on_or_off(text),
+        _ => None,
+    }
+}
+
+/// The boolean value of a word, as SQLite and servers read it.
+pub(super) fn on_or_off(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use litelab_protocol::{Dialect, Value};
 
 use super::Setting;
-use super::expected::{Expected, same_word, switch, with_unit};
+use super::expected::{Expected, on_or_off, same_word, switch, with_unit};
 use super::vocabulary::{Scope, all};
 use crate::error::{nearest, unknown};
 use crate::quantity::Scalar;
@@ -96,7 +96,7 @@ fn boolean(value: &Scalar) -> Option<bool> {
     match value {
         Scalar::Bool(b) => Some(*b),
         Scalar::Integer(number) => switch(&Value::Integer(*number)),
-        Scalar::Text(text) => switch(&Value::Text(text.clone())),
+        Scalar::Text(text) => on_or_off(text),
         Scalar::Real(_) => None,
     }
 }

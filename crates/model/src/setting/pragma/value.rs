@@ -5,6 +5,7 @@ use super::quantity::{is_page_size, whole_number};
 use super::table::find;
 use super::vocabulary::{Kind, Pragma, Reports, Unit, Values};
 use crate::quantity::Scalar;
+use crate::setting::expected::on_or_off;
 use crate::setting::{Expected, Scope, Setting};
 
 /// Checks and parses one PRAGMA of a profile.
@@ -45,7 +46,7 @@ fn accept(values: Values, text: &str) -> Option<(String, Expected)> {
     let whole = |number: &i64| (number.to_string(), Expected::Integer(*number));
     let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
     match values {
-        Values::Boolean => boolean(text).map(|on| (switch(on), Expected::Integer(on.into()))),
+        Values::Boolean => on_or_off(text).map(|on| (switch(on), Expected::Integer(on.into()))),
         Values::Words { words, reports } => {
             let is_input = |code: &i64| matches!(reports, Reports::Code { input } if (0..input).contains(code));
             let code = whole_number(text).filter(is_input);
@@ -64,15 +65,9 @@ fn accept(values: Values, text: &str) -> Option<(String, Expected)> {
             Some(0) => Some(whole(&0)),
             // The conversion of KiB to pages depends on the page size.
             Some(pages) => Some((pages.to_string(), Expected::AtLeast(pages.max(1)))),
-            None => boolean(text).map(|on| (switch(on), if on { Expected::AtLeast(1) } else { Expected::Integer(0) })),
+            None => {
+                on_or_off(text).map(|on| (switch(on), if on { Expected::AtLeast(1) } else { Expected::Integer(0) }))
+            }
         },
-    }
-}
-
-fn boolean(text: &str) -> Option<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "on" | "true" | "yes" | "1" => Some(true),
-        "off" | "false" | "no" | "0" => Some(false),
-        _ => None,
     }
 }
