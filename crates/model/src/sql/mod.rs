@@ -159,7 +159,7 @@ pub fn is_copy(sql: &str) -> bool {
 /// The statement `COPY t(a, b) FROM STDIN (:a, :b)` without its last parenthesis.
 fn copy(tokens: &[Token<'_>], mut numbers: Numbers) -> Result<Positional, String> {
     let form = "write `COPY table(columns) FROM STDIN (:a, :b)`, the parameters of one row at the end";
-    let at = tokens.iter().position(|t| matches!(t, Token::Word(w) if w.eq_ignore_ascii_case("stdin"))).ok_or(form)?;
+    let at = tokens.iter().position(|t| t.is("stdin")).ok_or(form)?;
     let (before, row) = tokens.split_at(at + 1);
     if before.iter().any(|t| matches!(t, Token::Name(_))) {
         return Err(form.into());

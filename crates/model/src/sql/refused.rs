@@ -19,20 +19,15 @@ const DATA: [&str; 2] = ["user_version", "application_id"];
 /// The effect of the statement, and the key to use instead.
 pub fn check_statement(sql: &str, dialect: Dialect) -> Result<(), String> {
     let tokens = tokens(sql, dialect);
-    let blank = |token: &&Token<'_>| match token {
-        Token::Comment(_) => true,
-        Token::Other(text) => *text == ";" || text.trim().is_empty(),
-        _ => false,
-    };
-    let mut code = tokens.iter().filter(|token| !blank(token)).peekable();
+    let mut code = tokens.iter().filter(|token| !token.is_blank() && **token != Token::Other(";")).peekable();
     // SQLite executes some PRAGMAs during their compilation, even under EXPLAIN.
-    while code.next_if(|token| ["explain", "query", "plan"].iter().any(|w| is(token, w))).is_some() {}
+    while code.next_if(|token| ["explain", "query", "plan"].iter().any(|w| token.is(w))).is_some() {}
     let Some(Token::Word(first)) = code.next() else { return Ok(()) };
     let first = first.to_ascii_uppercase();
     let second = code.peek().copied();
     match first.as_str() {
         "BEGIN" | "START" => {
-            let mode = ["immediate", "exclusive"].into_iter().find(|mode| second.is_some_and(|token| is(token, mode)));
+            let mode = ["immediate", "exclusive"].into_iter().find(|mode| second.is_some_and(|token| token.is(mode)));
             Err(format!(
                 "`{first}`: the runner begins and commits; leave it out, and write `begin = \"{}\"` as a key of the transaction",
                 mode.unwrap_or("deferred")
@@ -66,7 +61,7 @@ pub fn check_statement(sql: &str, dialect: Dialect) -> Result<(), String> {
             // In MySQL `@name` is a user variable, `@@name` a setting.
             let mut rest = code.clone();
             let variable = rest.next() == Some(&Token::Other("@")) && rest.next() != Some(&Token::Other("@"));
-            if variable || second.is_some_and(|token| own.iter().any(|word| is(token, word))) {
+            if variable || second.is_some_and(|token| own.iter().any(|word| token.is(word))) {
                 return Ok(());
             }
             Err(format!(
@@ -92,8 +87,4 @@ fn check_pragma(name: &Token<'_>, sets: bool) -> Result<(), String> {
         "`PRAGMA {0}` changes a setting while it is measured; put it into a profile's [pragma], or vary \"pragma.{0}\"",
         known.name
     ))
-}
-
-fn is(token: &Token<'_>, word: &str) -> bool {
-    matches!(token, Token::Word(w) if w.eq_ignore_ascii_case(word))
 }

@@ -80,8 +80,7 @@ impl<'a> Insert<'a> {
     /// subquery does not see the rows of its own statement, and PostgreSQL refuses to update a row twice in one.
     #[must_use]
     pub fn is_independent(&self) -> bool {
-        let is_one = |word: &str| DEPENDENT.iter().any(|one| word.eq_ignore_ascii_case(one));
-        let depends = |token: &Token<'_>| matches!(token, Token::Word(word) if is_one(word));
+        let depends = |token: &Token<'_>| DEPENDENT.iter().any(|word| token.is(word));
         !self.parts.iter().any(|part| tokens(part, self.dialect).iter().any(depends))
     }
 

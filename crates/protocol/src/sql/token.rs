@@ -29,6 +29,22 @@ impl Token<'_> {
             Self::Word(text) | Self::Quoted(text) | Self::Comment(text) | Self::Other(text) => text.len(),
         }
     }
+
+    /// Whether it is this word, ignoring case.
+    #[must_use]
+    pub fn is(&self, word: &str) -> bool {
+        matches!(self, Self::Word(own) if own.eq_ignore_ascii_case(word))
+    }
+
+    /// Whether it is a comment or white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        match self {
+            Self::Comment(_) => true,
+            Self::Other(text) => text.trim().is_empty(),
+            _ => false,
+        }
+    }
 }
 
 /// The tokens of a text in order. Their concatenation is the text.

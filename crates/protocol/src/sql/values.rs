@@ -10,17 +10,16 @@ use super::token::Token;
 /// `DUPLICATE KEY` never counts: MySQL has `ON DUPLICATE KEY UPDATE a = VALUES(a)`.
 #[must_use]
 pub fn values(tokens: &[Token<'_>]) -> Option<Range<usize>> {
-    let is = |token: &Token<'_>, word: &str| matches!(token, Token::Word(w) if w.eq_ignore_ascii_case(word));
     let is_key =
-        |after: &[Token<'_>]| after.iter().find(|token| !is_blank(token)).is_some_and(|token| is(token, "key"));
-    let end = (0..tokens.len()).find(|at| is(&tokens[*at], "duplicate") && is_key(&tokens[at + 1..]));
+        |after: &[Token<'_>]| after.iter().find(|token| !token.is_blank()).is_some_and(|token| token.is("key"));
+    let end = (0..tokens.len()).find(|at| tokens[*at].is("duplicate") && is_key(&tokens[at + 1..]));
     let end = end.unwrap_or(tokens.len());
     let (mut depth, mut outside, mut last) = (0_usize, None, None);
     for (at, token) in tokens[..end].iter().enumerate() {
         match token {
             Token::Other("(") => depth += 1,
             Token::Other(")") => depth = depth.saturating_sub(1),
-            token if is(token, "values") => {
+            token if token.is("values") => {
                 last = Some(at);
                 if depth == 0 {
                     outside = last;
@@ -30,7 +29,7 @@ pub fn values(tokens: &[Token<'_>]) -> Option<Range<usize>> {
         }
     }
     let after = outside.or(last)? + 1;
-    let start = after + tokens[after..].iter().position(|token| !is_blank(token))?;
+    let start = after + tokens[after..].iter().position(|token| !token.is_blank())?;
     if tokens[start] != Token::Other("(") {
         return None;
     }
@@ -46,14 +45,6 @@ pub fn values(tokens: &[Token<'_>]) -> Option<Range<usize>> {
         }
     }
     None
-}
-
-fn is_blank(token: &Token<'_>) -> bool {
-    match token {
-        Token::Comment(_) => true,
-        Token::Other(text) => text.trim().is_empty(),
-        _ => false,
-    }
 }
 
 #[cfg(test)]
