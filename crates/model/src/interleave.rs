@@ -4,7 +4,7 @@ use crate::plan::{Given, Plan, ScenarioPlan, Variant};
 use crate::quantity::Scalar;
 
 /// Name of the dimension that distinguishes the variants of the two plans.
-pub const SIDE: &str = "side";
+const SIDE: &str = "side";
 
 /// A plan that runs variants of `base` and of `head` in the same rounds.
 ///

@@ -9,7 +9,7 @@ use crate::quantity::{Quantity, Vars, variable};
 use crate::workload::{Invariant, Workload};
 
 /// Counts that an invariant can refer to.
-pub const COUNTS: [&str; 5] = ["committed", "empty", "failed", "rows", "verified"];
+const COUNTS: [&str; 5] = ["committed", "empty", "failed", "rows", "verified"];
 
 /// The invariants of a variant: those of the scenario if it has any, otherwise those of the workload.
 pub(super) fn invariants(

@@ -28,8 +28,7 @@ use crate::workload::Workload;
 
 pub use crate::plan::AA;
 pub use data::of_workload;
-pub use invariants::COUNTS;
-pub use profiles::{Checked as CheckedProfile, check as check_profile};
+pub use profiles::check as check_profile;
 
 /// Options of the command line that change a plan.
 #[derive(Clone, Debug, Default)]
