@@ -41,30 +41,14 @@ pub struct With<'a> {
 }
 
 impl Ready {
-    /// Checks a plan for a run in a directory.
+    /// Checks a plan for a run in a directory. Variants of a run file that were skipped stay skipped, because additional
+    /// variants would widen every interval of their scenario.
     ///
     /// # Errors
     /// The first obstacle to the run.
-    pub fn check(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
-        Self::of(plan, with, |plan| describe(plan, with))
-    }
-
-    /// Like [`Ready::check`], for the plan of a run file. Skipped variants stay skipped, because additional variants
-    /// would widen every interval of their scenario.
-    ///
-    /// # Errors
-    /// Those of [`Ready::check`].
-    pub fn again(plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
-        Self::of(plan, with, |plan| describe_again(plan, with))
-    }
-
-    fn of(
-        mut plan: Plan,
-        with: With<'_>,
-        describe: impl FnOnce(&mut Plan) -> Result<BTreeMap<String, Description>, EngineError>,
-    ) -> Result<Self, EngineError> {
+    pub fn check(mut plan: Plan, with: With<'_>) -> Result<Self, EngineError> {
         crate::compile::compile(&mut plan)?;
-        let descriptions = describe(&mut plan)?;
+        let descriptions = describe(&mut plan, with)?;
         let scratch = Scratch::make(with.directory)?;
         let servers = provide(&mut plan, with)?;
         crate::servers::compile(&plan, &servers)?;
@@ -97,10 +81,11 @@ impl Ready {
     }
 }
 
-/// Like [`describe`], with previously skipped variants left skipped.
-pub(crate) fn describe_again(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
+/// Like [`examine`], with an error if every variant is skipped. Variants that were skipped before stay so.
+pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
     let skipped: Vec<_> = plan.variants.iter().map(|variant| variant.skipped.clone()).collect();
-    let descriptions = describe(plan, with)?;
+    let descriptions = examine(plan, with.runners, with.stop)?;
+    some_variant(plan)?;
     for (variant, before) in plan.variants.iter_mut().zip(skipped) {
         variant.skipped = before.or(variant.skipped.take());
     }
@@ -124,13 +109,6 @@ pub fn foresee(plan: &mut Plan, runners: &Runners, stop: Option<&AtomicBool>) ->
         }
     }
     Ok(unbuilt)
-}
-
-/// Like [`examine`], with an error if every variant is skipped.
-pub(crate) fn describe(plan: &mut Plan, with: With<'_>) -> Result<BTreeMap<String, Description>, EngineError> {
-    let descriptions = examine(plan, with.runners, with.stop)?;
-    some_variant(plan)?;
-    Ok(descriptions)
 }
 
 /// Queries every runner the plan needs, and checks that each driver supports its variants. Variants whose runner or

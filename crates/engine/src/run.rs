@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
         // The plan is what the file says: its SQL is checked as that of a study is.
         crate::compile::compile(&mut plan)?;
         // A variant whose runner was installed since would have fewer rounds than the others.
-        let descriptions = ready::describe_again(&mut plan, options.with(runners, stop))?;
+        let descriptions = ready::describe(&mut plan, options.with(runners, stop))?;
         let now = builds(runners, info.builds.keys());
         for before in &info.runners {
             let name = &before.runner;

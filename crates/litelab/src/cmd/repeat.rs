@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             let with = With { directory, urls: &urls, runners: &runners, stop: Some(interrupt::stop()) };
             let plan = plan(args, &info)?;
             building::for_plan(&runners, &plan)?;
-            let ready = Ready::again(plan, with)?;
+            let ready = Ready::check(plan, with)?;
             let here = RunInfo {
                 plan: ready.plan().clone(),
                 environment: ready.environment().clone(),
