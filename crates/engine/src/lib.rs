@@ -2,7 +2,6 @@
 //!
 //! This crate prints nothing: a run reports its progress as [`event::Event`]s.
 
-mod abandoned;
 pub mod calibration;
 pub mod compile;
 mod context;

@@ -125,7 +125,7 @@ pub fn remove_stale(directory: &Path) {
         if is_named && is_own {
             let folder = entry.path();
             if let Some(_lock) = left(&folder) {
-                crate::abandoned::end_in(&folder);
+                crate::servers::end_in(&folder);
                 let _left = std::fs::remove_dir_all(&folder);
             }
         }

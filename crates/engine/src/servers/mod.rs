@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 use litelab_model::condition::KillPlan;
 use litelab_model::{Plan, Server, Variant};
 use litelab_record::ServerRecord;
-use litelab_servers::{Instance, Options, ServersError};
+use litelab_servers::{Instance, Options, ServersError, State, instance};
 use sha2::{Digest, Sha256};
 
 pub(crate) use compile::compile;
@@ -179,6 +179,17 @@ impl Tables {
             _ => None,
         };
         self.0.databases().into_iter().filter_map(name).collect()
+    }
+}
+
+/// Stops the servers in a folder whose litelab and guard process were both killed.
+pub(crate) fn end_in(folder: &Path) {
+    let below = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for place in below(folder).chain(below(&folder.join("servers"))) {
+        if let Ok(Some(state)) = State::read(&place) {
+            // A failed removal is repeated with the removal of the folder.
+            let _left = instance::down(state.kind, &place);
+        }
     }
 }
 
