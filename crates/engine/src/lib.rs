@@ -8,7 +8,6 @@ mod context;
 mod copy;
 mod error;
 pub mod event;
-mod flame;
 mod hopeless;
 mod kills;
 mod last_words;

@@ -18,7 +18,6 @@ use litelab_stats::Schedule;
 
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::flame;
 use crate::hopeless;
 use crate::noop;
 use crate::perf::Perf;
@@ -394,7 +393,7 @@ impl<'a> Run<'a> {
             let rate = |from: f64| rates.get(&index).copied().unwrap_or(from);
             let variant =
                 variant.search.as_ref().map_or_else(|| variant.clone(), |s| search::at_rate(variant, s, rate(s.from)));
-            match flame::run(&variant, &format!("flame/{index}"), perf, &mut bench) {
+            match trial::stacks(&variant, &format!("flame/{index}"), &mut bench, perf) {
                 Ok(stacks) => self.store(report, |recorder| recorder.stacks(index, &stacks))?,
                 Err(_) if self.stopped() => break,
                 Err(reason) => report(Event::NotSampled { variant: Some(index), reason: &reason }),

@@ -11,6 +11,7 @@ use litelab_model::text::message;
 use litelab_observe::{FileSizes, Sampler, SamplerConfig, Summary};
 use litelab_protocol::{ConnectionSettings, Message, Tick, Trial, TrialResult, Until};
 use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
+use litelab_record::stacks::Stacks;
 
 use crate::context::Stop;
 pub use crate::context::{Patience, TrialContext};
@@ -42,8 +43,29 @@ pub fn run(variant: &Variant, id: &str, bench: &mut TrialContext<'_>) -> (Outcom
     sampled(variant, id, bench, None)
 }
 
+/// CPU time of a variant by function: one further trial under `perf record`, which is part of no other result. The trial
+/// is checked like any other, because stacks of incorrect work are meaningless.
+///
+/// # Errors
+/// The reason why there are no stacks, in one line.
+pub(crate) fn stacks(
+    variant: &Variant,
+    id: &str,
+    bench: &mut TrialContext<'_>,
+    perf: &mut Perf,
+) -> Result<Stacks, String> {
+    perf.aim(variant);
+    let (outcome, _) = sampled(variant, id, bench, Some(perf));
+    // After a failed trial the recording still runs.
+    perf.end(bench.keep_going)?;
+    match outcome {
+        Outcome::Measured(_) => perf.stacks(bench.keep_going),
+        Outcome::Failed(failure) => Err(failure.reason),
+    }
+}
+
 /// Like [`run`], with `perf` sampling the processes from `go` to the result. The trial fails if sampling fails.
-pub(crate) fn sampled(
+fn sampled(
     variant: &Variant,
     id: &str,
     bench: &mut TrialContext<'_>,

@@ -1,4 +1,7 @@
 //! The tool `perf`: checks whether this machine permits it, records trials, and reads their samples.
+//!
+//! A sample is taken each time a thread has used a certain CPU time, so a thread that waits (for a lock, the disk, a
+//! timer) is in none of them.
 
 #[cfg(test)]
 mod tests;
