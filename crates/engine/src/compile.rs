@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use litelab_database::{Guard, Script, SourceError, describe, quoted};
+use litelab_database::{Guard, Script, describe, quoted};
 use litelab_model::plan::DataPlan;
 use litelab_model::study::Location;
 use litelab_model::{Plan, Variant};
@@ -257,13 +257,13 @@ fn empty(variant: &Variant) -> Result<Guard, String> {
 /// (<https://sqlite.org/vtab.html#xshadowname>).
 fn schema_of(from: &Path) -> Result<Vec<(String, String)>, String> {
     litelab_database::read(from, |connection| {
-        let failed = |e: rusqlite::Error| Unreadable(format!("{}: {}", from.display(), describe(&e)));
+        let failed = |e: rusqlite::Error| EngineError::BadInput(format!("{}: {}", from.display(), describe(&e)));
         let virtual_tables = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'";
         for name in texts(connection, virtual_tables).map_err(failed)? {
             // SQLite can only identify the shadow tables of a virtual table if its module is available.
             if let Err(error) = connection.prepare(&format!("SELECT 1 FROM {}", quoted(&name))) {
                 let object = format!("table `{name}`");
-                return Err(Unreadable(lacks(&from.display().to_string(), &object, &describe(&error))));
+                return Err(EngineError::BadInput(lacks(&from.display().to_string(), &object, &describe(&error))));
             }
         }
         let objects = "SELECT type || ' `' || name || '`', sql FROM sqlite_schema \
@@ -274,16 +274,7 @@ fn schema_of(from: &Path) -> Result<Vec<(String, String)>, String> {
         };
         read().map_err(failed)
     })
-    .map_err(|Unreadable(e)| e)
-}
-
-/// Reason, as a message, for which a database cannot be read.
-struct Unreadable(String);
-
-impl From<SourceError> for Unreadable {
-    fn from(error: SourceError) -> Self {
-        Self(error.to_string())
-    }
+    .map_err(|e| e.to_string())
 }
 
 /// Message for an object of a user's database that litelab's build of SQLite does not support.
