@@ -62,7 +62,7 @@ impl Started {
     pub fn new(runner: &Runner, directory: &Path, patience: Patience, trial: &Trial) -> Result<Self> {
         let mut started = Self { processes: Vec::new(), patience, begun: None, connections: Vec::new() };
         for part in split(trial, None) {
-            let mut process = RunnerProcess::start(runner.command("run"), &part, directory, &[])?;
+            let mut process = RunnerProcess::start(runner.command("run"), &part, directory)?;
             // One process after the other: a change of the journal mode needs exclusive access to the database.
             match process.next_line(patience.ready, &mut || true)? {
                 Message::Ready(ready) => started.connections.extend(ready.connections),
@@ -168,7 +168,7 @@ impl Started {
 /// Starts a trial that must report `failed`, with a reason and exit code 1: in place of `ready`, or, if `later`, also
 /// after `go`, because some errors occur only when a statement is executed.
 pub fn refused(runner: &Runner, directory: &Path, patience: Patience, trial: &Trial, later: bool) -> Result<Failed> {
-    let mut process = RunnerProcess::start(runner.command("run"), trial, directory, &[])?;
+    let mut process = RunnerProcess::start(runner.command("run"), trial, directory)?;
     let mut gone = false;
     loop {
         match process.next_line(patience.ready, &mut || true)? {

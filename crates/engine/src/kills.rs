@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use litelab_model::Variant;
 use litelab_model::condition::KillPlan;
+use rustix::process::Signal;
 
-use crate::process::RunnerProcess;
+use crate::process::{RunnerProcess, signal};
 
 /// Schedule of the kills of a trial.
 pub(crate) struct Kills {
@@ -33,7 +34,8 @@ impl Kills {
     /// may be reused after that.
     pub(crate) fn due(&mut self, elapsed: Duration) {
         while let Some((_, id, _)) = self.due.get(self.done).filter(|(.., after)| *after <= elapsed) {
-            kill(*id);
+            // Fails only if the process has ended already, which its output shows.
+            signal(*id, Signal::KILL);
             self.done += 1;
         }
     }
@@ -46,12 +48,5 @@ impl Kills {
     /// Whether this process has been killed.
     pub(crate) fn killed(&self, index: usize) -> bool {
         self.due[..self.done].iter().any(|(victim, ..)| *victim == index)
-    }
-}
-
-fn kill(id: u32) {
-    // Fails only if the process has ended already, which its output shows.
-    if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
-        let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

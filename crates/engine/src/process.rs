@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use litelab_observe::{Exited, MeasuredChild};
 use litelab_protocol::{Message, Trial};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::last_words::telling;
 
@@ -54,11 +55,9 @@ impl RunnerProcess {
         mut command: Command,
         trial: &Trial,
         directory: &Path,
-        environment: &[(String, String)],
     ) -> Result<Self, String> {
         let mut child = command
             .current_dir(directory)
-            .envs(environment.iter().map(|(k, v)| (k, v)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -338,10 +337,19 @@ fn end(child: &mut MeasuredChild) -> std::io::Result<Exited> {
         child.kill()?;
     }
     // Until the child is reaped, its process id, and so the id of its group, cannot be reused.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _nobody_left = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    if let Some(group) = pid(child.id()) {
+        let _nobody_left = kill_process_group(group, Signal::KILL);
     }
     child.wait()
+}
+
+/// Sends a signal to a process that was not reaped. Does nothing if it has ended.
+pub(crate) fn signal(id: u32, signal: Signal) {
+    let _gone = pid(id).map(|pid| kill_process(pid, signal));
+}
+
+fn pid(id: u32) -> Option<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw)
 }
 
 impl Drop for RunnerProcess {
@@ -359,7 +367,7 @@ fn bad_line(text: &str, error: &serde_json::Error) -> String {
 /// Explanation of a signal that comes without a message. SQLite maps the index of a write-ahead log into memory, where
 /// a full disk has no error code: sigaction(2), `BUS_ADRERR`.
 fn hint(status: ExitStatus) -> &'static str {
-    if status.signal() == Some(rustix::process::Signal::BUS.as_raw()) {
+    if status.signal() == Some(Signal::BUS.as_raw()) {
         ": a file that it maps into memory lacks a page, as when the disk is full"
     } else {
         ""

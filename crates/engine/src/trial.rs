@@ -232,7 +232,7 @@ fn open(
     evidence: &mut Evidence,
 ) -> Result<(), Stop> {
     for part in split(trial, split_into) {
-        let mut process = RunnerProcess::start(bench.runner.command("run"), &part, bench.directory, &[])
+        let mut process = RunnerProcess::start(bench.runner.command("run"), &part, bench.directory)
             .map_err(|e| Stop::new(FailureKind::Runner, e))?;
         sampler.add_process(process.id());
         let line = process.next_line(bench.patience.ready, bench.keep_going);

@@ -18,6 +18,9 @@ use inferno::collapse::Collapse;
 use inferno::collapse::perf::{Folder, Options};
 use litelab_model::Variant;
 use litelab_record::stacks::Stacks;
+use rustix::process::Signal;
+
+use crate::process::signal;
 
 /// Samples per second of CPU time; odd, so that it does not beat with timers.
 pub(crate) const HERTZ: u32 = 199;
@@ -143,7 +146,8 @@ impl Perf {
     /// The reason, in one line.
     pub(crate) fn end(&mut self, keep_going: &mut dyn FnMut() -> bool) -> Result<(), String> {
         let Some(mut recording) = self.recording.take() else { return Ok(()) };
-        interrupt(recording.child.id());
+        // Before its end, `perf` writes its samples.
+        signal(recording.child.id(), Signal::INT);
         match wait(&mut recording.child, GRACE, keep_going) {
             Some(_) => Ok(()),
             None => Err("perf did not end its recording".into()),
@@ -275,12 +279,4 @@ fn wait(child: &mut Child, patience: Duration, keep_going: &mut dyn FnMut() -> b
     let _gone = child.kill();
     let _reaped = child.wait();
     None
-}
-
-/// Requests an end, before which `perf` writes its samples.
-fn interrupt(id: u32) {
-    // Fails only if the process has ended.
-    if let Some(pid) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
-        let _gone = rustix::process::kill_process(pid, rustix::process::Signal::INT);
-    }
 }
