@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use litelab_engine::{Runners, Servers, Urls};
 use litelab_model::quantity::Scalar;
 use litelab_model::{Plan, Variant, library, resolve};
+use litelab_protocol::Database;
 use litelab_servers::instance::binaries;
 use litelab_servers::{Admin, Instance, Kind, Url};
 use litelab_stats::Schedule;
@@ -153,9 +154,9 @@ impl Yardstick<'_> {
     /// One run on newly created tables with the data of `pgbench -i`, loaded by the same code as on the other side,
     /// because pages that a load leaves in the server's buffers are written during the run.
     fn sample(&self, servers: &Servers, variant: &Variant, script: &str) -> Result<Sample> {
-        let tables = servers.tables(variant)?;
-        let schemas = tables.schemas();
-        let schema = schemas.first().context("a variant has a database")?;
+        let schemas = servers.schemas(variant).map_err(anyhow::Error::msg)?;
+        let databases = schemas.databases();
+        let Some(Database::Server { schema, .. }) = databases.first() else { bail!("a variant has a database") };
         let of = self.options;
         let [clients, threads, seconds] = [CLIENTS, of.threads.unwrap_or(1), of.seconds].map(|n| n.to_string());
         let (host, port) = self.url.hosts.first().context("a url has a host")?;

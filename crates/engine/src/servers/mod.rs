@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 pub(crate) use compile::compile;
 pub(crate) use fault::NodeFault;
 pub use folder::folder;
-pub(crate) use schema::Schemas;
+pub use schema::Schemas;
 use target::Target;
 pub use url::Urls;
 
@@ -144,19 +144,11 @@ impl Servers {
         self.target(variant)?.settle(variant, schemas.server())
     }
 
-    /// Creates the tables of a trial with their rows, for use without a runner.
-    ///
-    /// # Errors
-    /// The server's message.
-    pub fn tables(&self, variant: &Variant) -> Result<Tables, EngineError> {
-        self.schemas(variant).map(Tables).map_err(EngineError::Failed)
-    }
-
     /// Creates the schemas of a trial with their rows. Dropping the result drops the schemas.
     ///
     /// # Errors
     /// The server's message.
-    pub(crate) fn schemas(&self, variant: &Variant) -> Result<Schemas, String> {
+    pub fn schemas(&self, variant: &Variant) -> Result<Schemas, String> {
         let target = self.target(variant)?;
         target.make_whole()?;
         let mut schemas = Schemas::none(target.url())?;
@@ -164,21 +156,6 @@ impl Servers {
             schemas.make(self.next_schema(), variant)?;
         }
         Ok(schemas)
-    }
-}
-
-/// Tables as of a trial. Dropping it drops the tables.
-pub struct Tables(Schemas);
-
-impl Tables {
-    /// Names of the schemas that contain the tables, one per database of the variant.
-    #[must_use]
-    pub fn schemas(&self) -> Vec<String> {
-        let name = |database| match database {
-            litelab_protocol::Database::Server { schema, .. } => Some(schema),
-            _ => None,
-        };
-        self.0.databases().into_iter().filter_map(name).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::verify::Contents;
 const WAIT: &str = "SET SESSION wsrep_sync_wait = 15";
 
 /// Schemas and the connections that created them. Dropping it drops the schemas.
-pub(crate) struct Schemas {
+pub struct Schemas {
     admin: Admin,
     url: String,
     made: Vec<Schema>,
@@ -72,8 +72,9 @@ impl Schemas {
         self.made.last_mut().map_or(Ok(()), |made| made.admin.script(name, WAIT).map_err(failed))
     }
 
-    /// The databases for the runner to open.
-    pub(crate) fn databases(&self) -> Vec<Database> {
+    /// The databases for the runner to open, one per schema.
+    #[must_use]
+    pub fn databases(&self) -> Vec<Database> {
         let database = |schema: &Schema| Database::Server { url: self.url.clone(), schema: schema.name.clone() };
         self.made.iter().map(database).collect()
     }
