@@ -118,15 +118,8 @@ impl Admin {
 
     /// Number of servers in the cluster, and state of the connected node (`Synced`).
     pub(crate) fn cluster_state(&mut self) -> Result<(usize, String), ServersError> {
-        let mut status = |name: &str| self.status(name);
-        let size = status("wsrep_cluster_size")?.parse().unwrap_or(0);
-        Ok((size, status("wsrep_local_state_comment")?))
-    }
-
-    fn status(&mut self, name: &str) -> Result<String, ServersError> {
-        let name = name.to_owned();
-        self.line.ask(move |connection| match connection {
-            Connection::Mysql(conn) => mysql::status(conn, &name),
+        self.line.ask(|connection| match connection {
+            Connection::Mysql(conn) => mysql::cluster_state(conn),
             Connection::Postgres(_) => Err(ServersError::Answer("a PostgreSQL is no node of a cluster".into())),
         })
     }

@@ -81,9 +81,10 @@ pub(super) fn version(conn: &mut Conn) -> Result<String, ServersError> {
     Ok(format!("{name} {}", said.split('-').next().unwrap_or_default()))
 }
 
-/// Value of a status variable; empty if the server does not have it.
-pub(super) fn status(conn: &mut Conn, name: &str) -> Result<String, ServersError> {
-    named(conn, "STATUS", name)
+/// Number of servers in the cluster, and state of this node.
+pub(super) fn cluster_state(conn: &mut Conn) -> Result<(usize, String), ServersError> {
+    let size = named(conn, "STATUS", "wsrep_cluster_size")?.parse().unwrap_or(0);
+    Ok((size, named(conn, "STATUS", "wsrep_local_state_comment")?))
 }
 
 /// Value of a status or system variable; empty if the server does not have it (MySQL has none of Galera's).
@@ -205,9 +206,7 @@ pub(super) fn content_hash(conn: &mut Conn, table: &str) -> Result<String, Serve
     let sql = format!("SELECT * FROM {} ORDER BY {}", name(table), order.collect::<Vec<_>>().join(","));
     let mut rows = Rows::default();
     for row in conn.exec_iter(sql, ()).map_err(error)? {
-        let values = row.map_err(error)?.unwrap();
-        let cells = values.into_iter().zip(&columns).map(|(value, column)| cell(value, column));
-        rows.add(cells.collect::<Result<_, _>>()?)?;
+        rows.add(cells(row, &columns)?)?;
     }
     Ok(rows.finish())
 }
@@ -215,11 +214,12 @@ pub(super) fn content_hash(conn: &mut Conn, table: &str) -> Result<String, Serve
 pub(super) fn rows(conn: &mut Conn, sql: &str) -> Result<Vec<Vec<Cell>>, ServersError> {
     let found = conn.exec_iter(sql, ()).map_err(error)?;
     let columns = found.columns().as_ref().to_vec();
-    let row = |row: Result<mysql::Row, Error>| {
-        let values = row.map_err(error)?.unwrap();
-        values.into_iter().zip(&columns).map(|(value, column)| cell(value, column)).collect()
-    };
-    found.map(row).collect()
+    found.map(|row| cells(row, &columns)).collect()
+}
+
+fn cells(row: Result<mysql::Row, Error>, columns: &[Column]) -> Result<Vec<Cell>, ServersError> {
+    let values = row.map_err(error)?.unwrap();
+    values.into_iter().zip(columns).map(|(value, column)| cell(value, column)).collect()
 }
 
 /// Number of the character set `binary`.

@@ -84,10 +84,7 @@ impl InstanceFiles {
 
     /// Writes a file that belongs to the server's user and is closed to others.
     pub fn own_file(&self, path: &Path, text: &str) -> Result<(), ServersError> {
-        let failed = ServersError::io("write", path);
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path).map_err(&failed)?;
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+        write_closed(path, text)?;
         self.account.as_ref().map_or(Ok(()), |a| a.own(path))
     }
 
@@ -150,6 +147,14 @@ impl InstanceFiles {
         let bytes = std::fs::read(self.log(node)).unwrap_or_default();
         String::from_utf8_lossy(bytes.get(from as usize..).unwrap_or_default()).into_owned()
     }
+}
+
+/// Writes a file that is closed to other users.
+pub(super) fn write_closed(path: &Path, text: &str) -> Result<(), ServersError> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+    written.map_err(ServersError::io("write", path))
 }
 
 /// Whether a path is safe in a shell script that quotes nothing.

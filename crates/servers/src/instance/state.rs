@@ -1,11 +1,10 @@
 //! The state of a server, stored in its folder.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::place::write_closed;
 use super::process::Process;
 use crate::{Kind, ServersError};
 
@@ -81,15 +80,7 @@ impl State {
         let path = folder.join(FILE);
         let unfinished = folder.join(format!("{FILE}.new"));
         let text = serde_json::to_string_pretty(self).map_err(|e| ServersError::Failed(e.to_string()))?;
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished)
-            .map_err(ServersError::io("write", &unfinished))?;
-        file.write_all(text.as_bytes()).map_err(ServersError::io("write", &unfinished))?;
+        write_closed(&unfinished, &text)?;
         std::fs::rename(&unfinished, &path).map_err(ServersError::io("rename", &path))
     }
 }

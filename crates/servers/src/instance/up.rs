@@ -34,10 +34,7 @@ pub enum Condition {
 pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<(State, Option<Condition>), ServersError> {
     let former = match status(kind, folder)? {
         Some((state, Condition::Up)) => return Ok((state, Some(Condition::Up))),
-        Some((state, Condition::Partly)) if is_starting(&state) => {
-            let why = format!("another litelab is starting {kind} there");
-            return Err(ServersError::Folder { path: folder.into(), why });
-        }
+        Some((state, Condition::Partly)) if is_starting(&state) => return Err(starting(kind, folder)),
         Some((state, Condition::Partly)) => {
             let living = state.nodes.iter().filter(|n| n.lives()).count();
             let why = format!(
@@ -69,8 +66,7 @@ pub fn up(kind: Kind, folder: &Path, options: &Options<'_>) -> Result<(State, Op
 pub fn down(kind: Kind, folder: &Path) -> Result<Option<Condition>, ServersError> {
     let Some((state, former)) = status(kind, folder)? else { return Ok(None) };
     if is_starting(&state) {
-        let why = format!("another litelab is starting {kind} there");
-        return Err(ServersError::Folder { path: folder.into(), why });
+        return Err(starting(kind, folder));
     }
     end(&state, &mut || ());
     place::remove(folder, &state)?;
@@ -89,6 +85,10 @@ fn remove_parent(kind: Kind, folder: &Path) {
 fn is_starting(state: &State) -> bool {
     let another = |starter: &Process| starter.lives() && starter.pid != std::process::id();
     state.version.is_empty() && state.starter.as_ref().is_some_and(another)
+}
+
+fn starting(kind: Kind, folder: &Path) -> ServersError {
+    ServersError::Folder { path: folder.into(), why: format!("another litelab is starting {kind} there") }
 }
 
 /// Returns state and condition of the server in a folder; `None` if there is none.
