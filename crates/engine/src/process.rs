@@ -51,11 +51,7 @@ impl RunnerProcess {
     ///
     /// # Errors
     /// The reason for which it could not be started.
-    pub fn start(
-        mut command: Command,
-        trial: &Trial,
-        directory: &Path,
-    ) -> Result<Self, String> {
+    pub fn start(mut command: Command, trial: &Trial, directory: &Path) -> Result<Self, String> {
         let mut child = command
             .current_dir(directory)
             .stdin(Stdio::piped())

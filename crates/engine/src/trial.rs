@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use litelab_model::Variant;
 use litelab_model::study::Location;
 use litelab_model::text::message;
-use litelab_observe::{FileSizes, Sampler, SamplerConfig, Summary};
+use litelab_observe::{FileSizes, Sampler, Summary};
 use litelab_protocol::{ConnectionSettings, Message, Tick, Trial, TrialResult, Until};
 use litelab_record::outcome::{Failure, FailureKind, Measurement, Outcome, Series};
 use litelab_record::stacks::Stacks;
@@ -65,12 +65,7 @@ pub(crate) fn stacks(
 }
 
 /// Like [`run`], with `perf` sampling the processes from `go` to the result. The trial fails if sampling fails.
-fn sampled(
-    variant: &Variant,
-    id: &str,
-    bench: &mut TrialContext<'_>,
-    perf: Option<&mut Perf>,
-) -> (Outcome, Series) {
+fn sampled(variant: &Variant, id: &str, bench: &mut TrialContext<'_>, perf: Option<&mut Perf>) -> (Outcome, Series) {
     let mut evidence = Evidence::default();
     let outcome = match attempt(variant, id, bench, &mut evidence, perf) {
         Ok(measurement) => Outcome::Measured(Box::new(measurement)),
@@ -110,7 +105,7 @@ fn attempt(
         Placed::Files { files, .. } if variant.location == Location::File => files.clone(),
         _ => Vec::new(),
     };
-    let sampler = Sampler::start(SamplerConfig { databases: watched, ..SamplerConfig::default() })
+    let sampler = Sampler::start(watched)
         .map_err(|e| Stop::new(FailureKind::Runner, format!("observation could not be started: {e}")))?;
 
     let mut processes = Vec::new();
@@ -133,8 +128,7 @@ fn attempt(
             p.settle();
         });
     }
-    let recording = sampler.stop();
-    evidence.series.samples = recording.samples;
+    evidence.series.samples = sampler.stop();
     let mut total_cpu: u64 = 0;
     let mut ended_badly = None;
     for process in &mut processes {
@@ -185,7 +179,7 @@ fn attempt(
     };
     let samples = &evidence.series.samples;
     let go = evidence.series.go_ns;
-    let summary = Summary::within(samples, go..=u64::MAX);
+    let summary = Summary::since(samples, go);
     let before_go =
         samples.iter().take_while(|s| s.at_ns <= go).last().and_then(|s| s.process).map_or(0, |p| p.cpu_ns());
     let late = if summary.samples == 0 { 0.0 } else { summary.late_samples as f64 / summary.samples as f64 };

@@ -15,7 +15,7 @@ use super::wal::{WalFile, WalHeader};
 const COUNTED_UP: u32 = 1 << 16;
 
 /// State of a database's files at one time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatabaseState {
     /// Sizes of database, log, wal-index and rollback journal.
     pub files: FileSizes,
@@ -40,7 +40,7 @@ impl DatabaseState {
 
 /// Changes of a log since the first read of the probe. Sampling observes states, not events, so these are lower bounds
 /// unless stated otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatabaseTotals {
     /// Number of restarts of the log after a checkpoint had copied all of it.
     pub wal_restarts: u64,
@@ -66,9 +66,12 @@ pub struct DatabaseProbe {
     database: PathBuf,
     log: PathBuf,
     index: PathBuf,
-    state: DatabaseState,
-    owners: Vec<LockOwner>,
-    totals: DatabaseTotals,
+    /// State of the last read.
+    pub state: DatabaseState,
+    /// Owners of locks at the last read, one of each lock.
+    pub owners: Vec<LockOwner>,
+    /// All changes since the first read.
+    pub totals: DatabaseTotals,
     salts: Option<[u32; 2]>,
     backfill: Option<WalIndex>,
 }
@@ -105,24 +108,6 @@ impl DatabaseProbe {
         self.owners = found.into_iter().filter_map(|(lock, owner)| counts(lock, owner, index)).collect();
         self.note(DatabaseState { files, wal: wal.and_then(|wal| wal.header), index });
         self.state
-    }
-
-    /// Owners of locks at the last read, one of each lock.
-    #[must_use]
-    pub fn owners(&self) -> &[LockOwner] {
-        &self.owners
-    }
-
-    /// State of the last read.
-    #[must_use]
-    pub fn state(&self) -> DatabaseState {
-        self.state
-    }
-
-    /// All changes since the first read.
-    #[must_use]
-    pub fn totals(&self) -> DatabaseTotals {
-        self.totals
     }
 
     fn note(&mut self, state: DatabaseState) {
@@ -183,17 +168,17 @@ mod tests {
         sqlite.wal_database(4096);
         let mut probe = DatabaseProbe::new(sqlite.path().to_owned());
         probe.read();
-        assert_eq!(probe.totals().wal_restarts, 0);
+        assert_eq!(probe.totals.wal_restarts, 0);
         let mut backfilled = 0;
         for round in 1..=3 {
             backfilled += sqlite.checkpoint("PASSIVE")[2];
             probe.read();
             sqlite.exec("INSERT INTO t(x) VALUES (zeroblob(9000))");
             probe.read();
-            assert_eq!(probe.totals().wal_restarts, round);
+            assert_eq!(probe.totals.wal_restarts, round);
         }
-        assert!(probe.totals().wal_restarts_exact);
-        assert_eq!(probe.totals().frames_backfilled, backfilled as u64);
+        assert!(probe.totals.wal_restarts_exact);
+        assert_eq!(probe.totals.frames_backfilled, backfilled as u64);
     }
 
     #[test]
@@ -207,9 +192,9 @@ mod tests {
             sqlite.exec("INSERT INTO t(x) VALUES (1)");
         }
         probe.read();
-        assert_eq!((probe.totals().wal_restarts, probe.totals().wal_restarts_exact), (5, true));
+        assert_eq!((probe.totals.wal_restarts, probe.totals.wal_restarts_exact), (5, true));
         // The logs in between were not observed; the first one must have been copied completely.
-        assert_eq!(probe.totals().frames_backfilled, u64::from(before.frames));
+        assert_eq!(probe.totals.frames_backfilled, u64::from(before.frames));
     }
 
     /// Shows why the checkpoint sequence cannot count restarts: after three restarts by one connection, the first
@@ -229,7 +214,7 @@ mod tests {
         sqlite.checkpoint("PASSIVE");
         sqlite.exec_second("INSERT INTO t(x) VALUES (1)");
         assert_eq!(probe.read().wal.unwrap().checkpoint_sequence, 1);
-        assert_eq!((probe.totals().wal_restarts, probe.totals().wal_restarts_exact), (4, true));
+        assert_eq!((probe.totals.wal_restarts, probe.totals.wal_restarts_exact), (4, true));
     }
 
     #[test]
@@ -244,14 +229,14 @@ mod tests {
         sqlite.exec("PRAGMA journal_mode=WAL");
         sqlite.exec("INSERT INTO t(x) VALUES (1)");
         probe.read();
-        assert_eq!((probe.totals().wal_restarts, probe.totals().wal_restarts_exact), (1, false));
+        assert_eq!((probe.totals.wal_restarts, probe.totals.wal_restarts_exact), (1, false));
     }
 
     #[test]
     fn an_absent_database_is_no_error() {
         let mut probe = DatabaseProbe::new("/nonexistent/x.db".into());
         assert_eq!(probe.read(), DatabaseState::default());
-        assert_eq!(probe.state().frames(), None);
+        assert_eq!(probe.state.frames(), None);
     }
 
     #[test]

@@ -5,13 +5,11 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::live::query::owners;
 use crate::lock::Lock;
 
 /// File sizes in bytes; `None` if a file does not exist.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileSizes {
     /// Size of the database file.
     pub database: Option<u64>,

@@ -3,7 +3,6 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::checksum::word;
@@ -11,7 +10,7 @@ use super::files::{absent_is_none, open_regular};
 use super::wal::valid_page_size;
 
 /// Fields of the database header. In WAL mode they describe the state at the last checkpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatabaseHeader {
     /// Page size in bytes.
     pub page_size: u32,

@@ -33,7 +33,7 @@ mod wal;
 #[cfg(test)]
 mod testkit;
 
-pub use database::{DatabaseProbe, DatabaseState, DatabaseTotals, LockOwner};
+pub use database::LockOwner;
 pub use files::{FileSizes, has_journal, is_being_written, is_in_transaction, open_regular, sidecar};
 pub use header::{DatabaseHeader, DatabaseHeaderError};
 pub use holders::{Holder, Holders};
@@ -42,8 +42,8 @@ pub use lock::Lock;
 use proc_text::{number, proc_file};
 pub use process::{ProcessProbe, ProcessUsage};
 pub use rusage::{Exited, MeasuredChild};
-pub use sample::{Sample, Series};
-pub use sampler::{Recording, Sampler, SamplerConfig};
+pub use sample::Sample;
+pub use sampler::Sampler;
 pub use scheduling::wait_for_turn;
 pub use shm::WalIndex;
 pub use summary::{LockShare, Summary};

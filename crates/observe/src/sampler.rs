@@ -6,49 +6,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use super::database::DatabaseProbe;
 use super::process::{ProcessProbe, ProcessUsage};
 use super::sample::{Sample, Series};
-use super::summary::Summary;
 
+/// Time between two samples.
+const INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum number of samples kept; beyond it pairs are merged and the interval is doubled.
+const LIMIT: usize = 20_000;
 /// Number of databases read per sample; with more, they take turns and the others keep their last state. At about fifteen
-/// microseconds each, a sample takes about a fiftieth of the default interval.
+/// microseconds each, a sample takes about a fiftieth of the interval.
 const DATABASES_AT_ONCE: usize = 64;
 /// Minimum time between two reads of each thread of a process.
 const THREADS_EVERY: Duration = Duration::from_secs(1);
-const SHORTEST: Duration = Duration::from_millis(1);
-
-/// Targets and interval of a sampler.
-#[derive(Debug, Clone)]
-pub struct SamplerConfig {
-    /// Process ids; more can be added later.
-    pub pids: Vec<u32>,
-    /// Databases, by the path of the main file. They need not exist yet.
-    pub databases: Vec<PathBuf>,
-    /// Time between two samples, at least 1 ms.
-    pub interval: Duration,
-    /// Maximum number of samples kept; beyond it pairs are merged and the interval is doubled.
-    pub limit: usize,
-}
-
-impl Default for SamplerConfig {
-    fn default() -> Self {
-        SamplerConfig { pids: vec![], databases: vec![], interval: Duration::from_millis(50), limit: 20_000 }
-    }
-}
-
-/// All observations of a sampler.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Recording {
-    /// Samples in order of time. The first is taken at the start, the last when the sampler is stopped.
-    pub samples: Vec<Sample>,
-    /// Summary of all samples; for a part of them see [`Summary::within`].
-    pub summary: Summary,
-    /// Final interval between two samples in nanoseconds: the configured one, doubled by every thinning.
-    pub interval_ns: u64,
-}
 
 /// A running sampler. Dropping it stops the thread and discards the samples.
 ///
@@ -56,7 +26,7 @@ pub struct Recording {
 #[derive(Debug)]
 pub struct Sampler {
     requests: Option<Sender<Request>>,
-    thread: Option<JoinHandle<Recording>>,
+    thread: Option<JoinHandle<Vec<Sample>>>,
     begin: Instant,
 }
 
@@ -67,14 +37,18 @@ enum Request {
 }
 
 impl Sampler {
-    /// Takes the first sample and starts the thread.
+    /// Takes the first sample of the databases at these paths, which need not exist yet, and starts the thread.
     ///
     /// # Errors
     /// If the thread cannot be started.
-    pub fn start(config: SamplerConfig) -> io::Result<Self> {
+    pub fn start(databases: Vec<PathBuf>) -> io::Result<Self> {
+        Self::every(INTERVAL, databases)
+    }
+
+    fn every(interval: Duration, databases: Vec<PathBuf>) -> io::Result<Self> {
         let begin = Instant::now();
         let (requests, received) = channel();
-        let mut state = State::new(config, begin);
+        let mut state = State::new(databases, interval, LIMIT, begin);
         state.sample(Instant::now(), 0, true);
         let thread =
             std::thread::Builder::new().name("litelab-sampler".to_owned()).spawn(move || state.run(&received))?;
@@ -100,21 +74,21 @@ impl Sampler {
         received.recv().ok()
     }
 
-    /// Takes the last sample and ends. Call it while the processes exist, at least as zombies
+    /// Takes the last sample, ends, and returns all samples in order of time; the first is that of the start. Call it while the processes exist, at least as zombies
     /// ([`super::MeasuredChild::has_ended`]); otherwise their usage since the last sample is lost.
     #[must_use]
-    pub fn stop(mut self) -> Recording {
-        self.finish().unwrap_or_else(|| Recording { samples: vec![], summary: Summary::default(), interval_ns: 0 })
+    pub fn stop(mut self) -> Vec<Sample> {
+        self.finish().unwrap_or_default()
     }
 
     fn request(&self, request: Request) {
         if let Some(requests) = &self.requests {
-            // Fails only if the thread has panicked; then `stop` returns an empty recording.
+            // Fails only if the thread has panicked; then `stop` returns no samples.
             let _ = requests.send(request);
         }
     }
 
-    fn finish(&mut self) -> Option<Recording> {
+    fn finish(&mut self) -> Option<Vec<Sample>> {
         drop(self.requests.take());
         self.thread.take()?.join().ok()
     }
@@ -137,19 +111,19 @@ struct State {
 }
 
 impl State {
-    fn new(config: SamplerConfig, begin: Instant) -> Self {
+    fn new(databases: Vec<PathBuf>, interval: Duration, limit: usize, begin: Instant) -> Self {
         State {
             begin,
-            interval: config.interval.max(SHORTEST),
-            processes: config.pids.into_iter().map(ProcessProbe::new).collect(),
-            databases: config.databases.into_iter().map(DatabaseProbe::new).collect(),
+            interval,
+            processes: Vec::new(),
+            databases: databases.into_iter().map(DatabaseProbe::new).collect(),
             turn: 0,
             threads_due: begin,
-            series: Series::new(config.limit),
+            series: Series::new(limit),
         }
     }
 
-    fn run(mut self, requests: &Receiver<Request>) -> Recording {
+    fn run(mut self, requests: &Receiver<Request>) -> Vec<Sample> {
         // Due times are absolute: a late sample does not delay later ones.
         let mut due = self.begin + self.interval;
         loop {
@@ -172,8 +146,7 @@ impl State {
         let now = Instant::now();
         let missed = if now < due { 0 } else { u64::from(self.slots_since(due)) + 1 };
         self.sample(now, missed, true);
-        let samples = self.series.into_samples();
-        Recording { summary: Summary::of(&samples), samples, interval_ns: nanoseconds(self.interval) }
+        self.series.into_samples()
     }
 
     /// Number of whole intervals from `due` until now.
@@ -220,7 +193,7 @@ impl State {
         }
         self.turn = (self.turn + DATABASES_AT_ONCE) % count.max(1);
         for database in &self.databases {
-            let (state, totals) = (database.state(), database.totals());
+            let DatabaseProbe { state, totals, .. } = database;
             sample.database_bytes += state.files.database.unwrap_or(0);
             sample.wal_bytes += state.files.wal.unwrap_or(0);
             sample.journal_bytes += state.files.journal.unwrap_or(0);
@@ -229,7 +202,7 @@ impl State {
             sample.frames_backfilled += totals.frames_backfilled;
             sample.wal_restarts += totals.wal_restarts;
             sample.wal_restarts_exact &= totals.wal_restarts_exact;
-            sample.owners.extend_from_slice(database.owners());
+            sample.owners.extend_from_slice(&database.owners);
         }
     }
 }
@@ -247,22 +220,22 @@ fn nanoseconds(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Summary;
     use crate::testkit::Sqlite;
 
-    fn config(sqlite: &Sqlite, interval_ms: u64) -> SamplerConfig {
-        SamplerConfig {
-            pids: vec![sqlite.pid()],
-            databases: vec![sqlite.path().to_owned()],
-            interval: Duration::from_millis(interval_ms),
-            ..SamplerConfig::default()
-        }
+    const NEVER: Duration = Duration::from_secs(60);
+
+    fn sampler(sqlite: &Sqlite, interval: Duration) -> Sampler {
+        let sampler = Sampler::every(interval, vec![sqlite.path().to_owned()]).unwrap();
+        sampler.add_process(sqlite.pid());
+        sampler
     }
 
     #[test]
     fn a_log_that_grows_and_is_truncated_leaves_its_peak() {
         let mut sqlite = Sqlite::spawn();
         sqlite.wal_database(4096);
-        let sampler = Sampler::start(config(&sqlite, 5)).unwrap();
+        let sampler = sampler(&sqlite, Duration::from_millis(5));
         let begin = sampler.sample_now().unwrap();
         for _ in 0..5 {
             sqlite.exec("INSERT INTO t(x) VALUES (zeroblob(100000))");
@@ -271,8 +244,8 @@ mod tests {
         let [_, log, backfilled] = sqlite.checkpoint("PASSIVE");
         sampler.sample_now().unwrap();
         sqlite.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-        let end = sampler.sample_now().unwrap();
-        let Recording { samples, summary, .. } = sampler.stop();
+        let samples = sampler.stop();
+        let summary = Summary::since(&samples, 0);
 
         let length = |frames: i64| 32 + frames as u64 * (24 + 4096);
         assert_eq!((summary.wal_peak_bytes, summary.wal_last_bytes), (length(log), 0));
@@ -280,7 +253,7 @@ mod tests {
         assert_eq!(summary.frames_backfilled, backfilled as u64);
         // The log carried five times 100,000 bytes into the database.
         assert!(summary.database_last_bytes >= 500_000 + summary.database_first_bytes, "{summary:?}");
-        let within = Summary::within(&samples, begin..=end);
+        let within = Summary::since(&samples, begin);
         assert_eq!(within.wal_peak_bytes, summary.wal_peak_bytes);
         #[cfg(target_os = "linux")]
         {
@@ -301,11 +274,10 @@ mod tests {
 
     /// Whether each slot of a sampler was taken or counted as missed.
     fn slots_add_up() -> bool {
-        let sampler =
-            Sampler::start(SamplerConfig { interval: Duration::from_millis(10), ..SamplerConfig::default() }).unwrap();
+        let sampler = Sampler::every(Duration::from_millis(10), Vec::new()).unwrap();
         std::thread::sleep(Duration::from_millis(300));
-        let Recording { samples, summary, interval_ns } = sampler.stop();
-        assert_eq!(interval_ns, 10_000_000);
+        let samples = sampler.stop();
+        let summary = Summary::since(&samples, 0);
         // Every sample except the first and the last is due at a multiple of the interval, however late others were.
         for sample in &samples[1..samples.len() - 1] {
             assert_eq!((sample.at_ns - sample.late_ns) % 10_000_000, 0, "{sample:?}");
@@ -317,16 +289,15 @@ mod tests {
 
     #[test]
     fn the_series_is_bounded_and_the_interval_doubles() {
-        let sampler =
-            Sampler::start(SamplerConfig { interval: Duration::from_millis(1), limit: 8, ..SamplerConfig::default() })
-                .unwrap();
-        for _ in 0..20 {
-            sampler.sample_now().unwrap();
+        let begin = Instant::now();
+        let mut state = State::new(Vec::new(), Duration::from_millis(1), 8, begin);
+        for _ in 0..22 {
+            state.sample(begin, 0, true);
         }
-        let recording = sampler.stop();
-        assert!(recording.samples.len() <= 8);
-        assert!(recording.summary.samples >= 22);
-        assert!(recording.interval_ns >= 4_000_000, "{}", recording.interval_ns);
+        assert!(state.interval >= Duration::from_millis(4), "{:?}", state.interval);
+        let samples = state.series.into_samples();
+        assert!(samples.len() <= 8);
+        assert_eq!(Summary::since(&samples, 0).samples, 22);
     }
 
     #[test]
@@ -334,23 +305,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let databases: Vec<PathBuf> = (0..150).map(|n| dir.path().join(format!("{n}.db"))).collect();
         databases.iter().for_each(|path| std::fs::write(path, [0; 10]).unwrap());
-        let interval = Duration::from_secs(60);
-        let sampler = Sampler::start(SamplerConfig { databases, interval, ..SamplerConfig::default() }).unwrap();
+        let sampler = Sampler::every(NEVER, databases).unwrap();
         sampler.sample_now().unwrap();
-        let samples = sampler.stop().samples;
+        let samples = sampler.stop();
         assert_eq!(samples.iter().map(|sample| sample.database_bytes).collect::<Vec<_>>(), [640, 1280, 1500]);
     }
 
     #[test]
     fn a_process_added_later_and_ended_keeps_its_totals() {
-        let sampler =
-            Sampler::start(SamplerConfig { interval: Duration::from_secs(60), ..SamplerConfig::default() }).unwrap();
+        let sampler = Sampler::every(NEVER, Vec::new()).unwrap();
         let mut sqlite = Sqlite::spawn();
         sqlite.wal_database(4096);
         sampler.add_process(sqlite.pid());
         sampler.sample_now().unwrap();
         sqlite.close();
-        let Recording { samples, .. } = sampler.stop();
+        let samples = sampler.stop();
         assert_eq!(samples[0].process, None);
         if cfg!(target_os = "linux") {
             let [alive, ended] = [1, 2].map(|at: usize| samples[at].process.unwrap());
@@ -366,14 +335,15 @@ mod tests {
         use crate::{Lock, LockOwner};
         let mut sqlite = Sqlite::spawn();
         sqlite.wal_database(4096);
-        let sampler = Sampler::start(config(&sqlite, 60_000)).unwrap();
+        let sampler = sampler(&sqlite, NEVER);
         sqlite.begin_reader();
         sqlite.exec("BEGIN IMMEDIATE");
         sampler.sample_now().unwrap();
         sqlite.exec("INSERT INTO t(x) VALUES (1)");
         sqlite.exec("COMMIT");
         let pid = sqlite.pid();
-        let Recording { samples, summary, .. } = sampler.stop();
+        let samples = sampler.stop();
+        let summary = Summary::since(&samples, 0);
         let locks = |at: usize| samples[at].owners.iter().map(|owner| (owner.lock, owner.pid)).collect::<Vec<_>>();
         assert_eq!(locks(0), []);
         assert_eq!(locks(1), [(Lock::Write, pid)], "a snapshot that is current holds no one up");

@@ -5,8 +5,6 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::checksum::{Words, checksum, word};
 use super::files::{absent_is_none, open_regular};
 use super::wal::valid_page_size;
@@ -25,7 +23,7 @@ const ATTEMPTS: u32 = 8;
 ///
 /// Header and checkpoint information are not written atomically, so `backfilled` may briefly belong to the log before a
 /// restart: use [`WalIndex::backlog`], which is never negative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalIndex {
     /// Counter incremented by every write transaction; it wraps.
     pub change_counter: u32,

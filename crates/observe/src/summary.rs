@@ -1,7 +1,6 @@
 //! Summary of a trial's time series.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -95,19 +94,12 @@ fn shares(samples: &[Sample]) -> Vec<LockShare> {
 }
 
 impl Summary {
-    /// Summarises all samples.
+    /// Summarises the samples from a time on, in nanoseconds since the sampler's start; totals count from the last
+    /// sample at or before it. [`super::Sampler::sample_now`] places a sample exactly on it.
     #[must_use]
-    pub fn of(samples: &[Sample]) -> Self {
-        Self::within(samples, 0..=u64::MAX)
-    }
-
-    /// Summarises the samples in a time window, in nanoseconds since the sampler's start; totals count from the last
-    /// sample at or before its beginning. [`super::Sampler::sample_now`] places a sample exactly on a boundary.
-    #[must_use]
-    pub fn within(samples: &[Sample], window: RangeInclusive<u64>) -> Self {
-        let end = samples.partition_point(|sample| sample.at_ns <= *window.end());
-        let after = samples.partition_point(|sample| sample.at_ns <= *window.start());
-        let samples = &samples[after.saturating_sub(1).min(end)..end];
+    pub fn since(samples: &[Sample], begin_ns: u64) -> Self {
+        let after = samples.partition_point(|sample| sample.at_ns <= begin_ns);
+        let samples = &samples[after.saturating_sub(1)..];
         let ([first, ..], [.., last]) = (samples, samples) else {
             return Summary::default();
         };
@@ -180,7 +172,7 @@ mod tests {
 
     #[test]
     fn peaks_are_of_the_whole_and_totals_are_differences() {
-        let summary = Summary::of(&samples());
+        let summary = Summary::since(&samples(), 0);
         assert_eq!((summary.wal_peak_bytes, summary.wal_last_bytes), (700, 200));
         assert_eq!((summary.frames_peak, summary.rss_peak_bytes), (Some(700), Some(1400)));
         assert_eq!((summary.wal_restarts, summary.frames_backfilled), (3, 30));
@@ -193,22 +185,21 @@ mod tests {
     fn the_kernel_s_memory_peak_is_preferred_to_the_sampled_one() {
         let mut samples = samples();
         samples[3].process.as_mut().unwrap().rss_peak_bytes = Some(5000);
-        assert_eq!(Summary::of(&samples).rss_peak_bytes, Some(5000));
+        assert_eq!(Summary::since(&samples, 0).rss_peak_bytes, Some(5000));
     }
 
     #[test]
     fn a_window_counts_from_the_sample_before_it() {
-        let summary = Summary::within(&samples(), 15..=25);
-        assert_eq!(summary.cpu_user_s, Some(30.0));
-        assert_eq!((summary.wal_peak_bytes, summary.samples), (700, 2));
-        let exact = Summary::within(&samples(), 20..=30);
+        let summary = Summary::since(&samples(), 15);
+        assert_eq!(summary.cpu_user_s, Some(70.0));
+        assert_eq!((summary.wal_peak_bytes, summary.samples), (700, 3));
+        let exact = Summary::since(&samples(), 20);
         assert_eq!((exact.cpu_user_s, exact.wal_peak_bytes), (Some(40.0), 300));
     }
 
     #[test]
     fn windows_without_samples_are_empty_and_do_not_panic() {
-        assert_eq!(Summary::of(&[]), Summary::default());
-        assert_eq!(Summary::within(&samples()[1..], 0..=5), Summary::default());
-        assert_eq!(Summary::within(&samples(), 100..=200).samples, 1);
+        assert_eq!(Summary::since(&[], 0), Summary::default());
+        assert_eq!(Summary::since(&samples(), 100).samples, 1);
     }
 }

@@ -3,8 +3,6 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::checksum::{Words, checksum, word};
 use super::files::{absent_is_none, open_regular};
 
@@ -14,7 +12,7 @@ const VERSION: u32 = 3_007_000;
 const FRAME_HEADER: u64 = 24;
 
 /// The 32 bytes at the start of a `-wal` file (<https://sqlite.org/fileformat2.html#walformat>).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalHeader {
     /// Database page size in bytes, a power of two from 512 to 65,536.
     pub page_size: u32,
@@ -59,7 +57,7 @@ pub(super) fn valid_page_size(bytes: u32) -> bool {
 }
 
 /// State of a `-wal` file at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalFile {
     /// Length in bytes.
     pub bytes: u64,
