@@ -63,8 +63,7 @@ pub fn has_journal(database: &Path) -> bool {
 /// the database: they end.
 #[must_use]
 pub fn is_being_written(database: &Path) -> bool {
-    let locks = open_regular(database).map_or_else(|_| Vec::new(), |file| owners(&file, ""));
-    locks.iter().any(|(lock, _)| matches!(lock, Lock::Pending | Lock::Exclusive))
+    is_locked(database, &[Lock::Pending, Lock::Exclusive])
 }
 
 /// Whether another process is in a transaction that writes in rollback mode. Without such a lock SQLite takes a journal
@@ -72,8 +71,12 @@ pub fn is_being_written(database: &Path) -> bool {
 /// not count, as in [`is_being_written`].
 #[must_use]
 pub fn is_in_transaction(database: &Path) -> bool {
-    let locks = open_regular(database).map_or_else(|_| Vec::new(), |file| owners(&file, ""));
-    locks.iter().any(|(lock, _)| matches!(lock, Lock::Reserved | Lock::Pending | Lock::Exclusive))
+    is_locked(database, &[Lock::Reserved, Lock::Pending, Lock::Exclusive])
+}
+
+/// Whether another process has one of these locks on the database file.
+fn is_locked(database: &Path, by: &[Lock]) -> bool {
+    open_regular(database).is_ok_and(|file| owners(&file, "").iter().any(|(lock, _)| by.contains(lock)))
 }
 
 /// Opens a file for reading, without the wait for a writer if it is a pipe.

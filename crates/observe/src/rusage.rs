@@ -28,8 +28,7 @@ pub struct MeasuredChild {
 }
 
 impl MeasuredChild {
-    /// Takes ownership of a child that has not been reaped. Take its pipes before, or access them through
-    /// [`MeasuredChild::pipes`].
+    /// Takes ownership of a child that has not been reaped. Take its pipes before.
     #[must_use]
     pub fn new(child: Child) -> Self {
         MeasuredChild { child, exited: None }
@@ -41,21 +40,18 @@ impl MeasuredChild {
         self.child.id()
     }
 
-    /// The child, for access to its pipes. Do not wait for it or kill it through this reference.
-    pub fn pipes(&mut self) -> &mut Child {
-        &mut self.child
-    }
-
     /// Whether the child has ended, **without reaping it**: until [`MeasuredChild::wait`] its final figures remain
     /// readable under `/proc`.
     ///
     /// # Errors
     /// Those of `waitid`.
     pub fn has_ended(&mut self) -> io::Result<bool> {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         if self.exited.is_some() {
             return Ok(true);
         }
-        self.peek()
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
     }
 
     /// Like [`MeasuredChild::has_ended`], after waiting for at most `limit`. `false` means that the child still runs.
@@ -97,12 +93,6 @@ impl MeasuredChild {
     /// Those of the kill system call.
     pub fn kill(&mut self) -> io::Result<()> {
         if self.exited.is_some() { Ok(()) } else { self.child.kill() }
-    }
-
-    fn peek(&mut self) -> io::Result<bool> {
-        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
     }
 
     fn reap(&mut self) -> io::Result<Exited> {
