@@ -173,6 +173,7 @@ fn a_wrong_url_is_one_line_and_leaves_nothing() {
             ),
         };
         assert_eq!(admin.number(inside, schemas).unwrap(), 0.0, "{driver}: no schema is left");
-        server.stop().unwrap();
+        drop(server);
+        assert!(!place.exists(), "{driver}: {place:?} is left");
     });
 }

@@ -123,12 +123,6 @@ impl Instance {
         &self.place.folder
     }
 
-    /// Process numbers, one per node.
-    #[must_use]
-    pub fn pids(&self) -> Vec<u32> {
-        self.state.nodes.iter().filter_map(|n| Some(n.process.as_ref()?.pid)).collect()
-    }
-
     /// URL of one node alone. A number that is out of range returns the first node.
     #[must_use]
     pub fn node_url(&self, node: usize) -> String {
@@ -171,14 +165,6 @@ impl Instance {
         nodes.filter(|(_, node)| !node.lives()).map(|(index, _)| index).collect()
     }
 
-    /// Stops the server, waits until its processes are gone, and removes its folder.
-    ///
-    /// # Errors
-    /// The folder cannot be removed.
-    pub fn stop(mut self) -> Result<(), ServersError> {
-        self.end()
-    }
-
     /// Leaves the server running after the end of this process; [`down`] stops it.
     #[must_use]
     pub fn keep(mut self) -> State {
@@ -209,10 +195,13 @@ impl Instance {
             let _gone = child.wait();
         }
     }
+}
 
-    fn end(&mut self) -> Result<(), ServersError> {
-        if !std::mem::take(&mut self.running) {
-            return Ok(());
+impl Drop for Instance {
+    /// Stops the server, waits until its processes are gone, and removes its folder.
+    fn drop(&mut self) {
+        if !self.running {
+            return;
         }
         let children = &mut self.children;
         up::end(&self.state, &mut || {
@@ -220,17 +209,9 @@ impl Instance {
                 let _not_yet = child.try_wait();
             }
         });
-        let removed = place::remove(&self.place.folder, &self.state);
+        let _left = place::remove(&self.place.folder, &self.state);
         if let Some(guard) = self.guard.take() {
             guard.release();
         }
-        removed
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        // Callers that need the error call `stop`.
-        let _left = self.end();
     }
 }
