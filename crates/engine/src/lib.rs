@@ -27,6 +27,8 @@ pub mod search;
 pub mod servers;
 pub mod split;
 pub mod stall;
+#[cfg(test)]
+mod testkit;
 pub mod trial;
 pub mod verify;
 #[cfg(not(feature = "servers"))]

@@ -191,8 +191,6 @@ pub fn setup_statements(prepared: &Path) -> Result<Vec<String>, EngineError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 mod tests {
-    use litelab_model::{Options, library, resolve};
-
     use super::*;
 
     /// The only variant of a study on a workload in `folder`.
@@ -202,9 +200,7 @@ mod tests {
         );
         std::fs::write(folder.join("w.toml"), workload).unwrap();
         let toml = "name = 's'\ntitle = '?'\n[[scenario]]\nname = 'one'\nworkload = 'w.toml'\nrole.r = { run = 't', count = 1 }";
-        let text = library::Text { file: "s.toml".into(), directory: Some(folder.to_path_buf()), toml: toml.into() };
-        let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-        resolve::resolve(&study, &text, &Options::default()).unwrap_or_else(|e| panic!("{e}")).variants.remove(0)
+        crate::testkit::plan(Some(folder), toml).variants.remove(0)
     }
 
     fn prepared(workload: &str, limit: Duration) -> Result<i64, EngineError> {

@@ -575,8 +575,6 @@ pub fn variable(text: &str) -> Result<(String, Scalar), String> {
 
 #[cfg(test)]
 mod tests {
-    use litelab_model::{Options, library, resolve};
-
     use super::*;
 
     fn plan() -> Plan {
@@ -584,9 +582,7 @@ mod tests {
             [[scenario]]\nname = 'two'\nvary.profile = ['wal-full', 'wal-normal']\nrole.w = { run = 'insert', count = 1 }\n\
             [[scenario]]\nname = 'many'\nrounds = 9\nvary.workers = [1, 2, 3, 4, 5]\nrole.w = { run = 'insert', count = 5 }\n\
             [[scenario]]\nname = 'three'\nvary.workers = [1, 2, 3]\nrole.w = { run = 'insert', count = 3 }\n";
-        let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
-        let study = library::parse(&text).expect("parses");
-        let mut plan = resolve::resolve(&study, &text, &Options::default()).expect("resolves");
+        let mut plan = crate::testkit::plan(None, toml);
         // Skips the second of three variants.
         plan.variants[8].skipped = Some("its runner is not built".into());
         plan

@@ -133,8 +133,6 @@ impl NoFault {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 mod tests {
-    use litelab_model::{Options, library, resolve};
-
     use super::*;
 
     const STUDY: &str = "name = 's'\ntitle = '?'\n[[scenario]]\nname = 'one'\nworkload = 'w.toml'\n\
@@ -146,11 +144,7 @@ mod tests {
     fn variants_on_a_server_are_skipped_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
-        let directory = Some(folder.path().to_path_buf());
-        let text = library::Text { file: "s.toml".into(), directory, toml: STUDY.into() };
-        let study = library::parse(&text).unwrap();
-        let dialects = [("pg".to_owned(), litelab_protocol::Dialect::Postgres)].into();
-        let mut plan = resolve::resolve(&study, &text, &Options { dialects, ..Options::default() }).unwrap();
+        let mut plan = crate::testkit::plan(Some(folder.path()), STUDY);
         Servers::new(folder.path(), Urls::default()).provide(&mut plan, None).unwrap();
         let skipped: Vec<_> =
             plan.variants.iter().map(|variant| (variant.server, variant.skipped.as_deref())).collect();

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use litelab_model::{Options, library, resolve};
-use litelab_protocol::Dialect;
 use litelab_servers::Admin;
 
 use super::*;
@@ -42,12 +40,7 @@ fn plan(drivers: &str, change: impl Fn(&str) -> String) -> Plan {
     let toml = format!(
         "name = 's'\ntitle = '?'\n[[scenario]]\nname = 'one'\nworkload = 'w.toml'\nrole.r = {{ run = ['insert', 'read'], count = 1 }}\n{drivers}"
     );
-    let text = library::Text { file: "s.toml".into(), directory: Some(folder.path().into()), toml };
-    let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    let dialects = [("pg", Dialect::Postgres), ("my", Dialect::Mysql)];
-    let dialects = dialects.map(|(name, dialect)| (name.to_owned(), dialect)).into();
-    let options = Options { dialects, ..Options::default() };
-    resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
+    crate::testkit::plan(Some(folder.path()), &toml)
 }
 
 /// The servers of a plan; `None`, with a printed line, if one of them is not installed.
@@ -176,10 +169,7 @@ fn a_server_that_does_not_answer_is_one_line() {
 fn workload_pgbench_is_what_pgbench_makes() {
     let folder = folder();
     let toml = "name = 's'\ntitle = '?'\nworkload = 'pgbench'\ndriver = 'pg'\nvars.scale = 2\n[[scenario]]\nname = 'one'\nrole.r = { run = 'tpcb-like', count = 1 }\n";
-    let text = library::Text { file: "s.toml".into(), directory: None, toml: toml.into() };
-    let study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { dialects: [("pg".to_owned(), Dialect::Postgres)].into(), ..Options::default() };
-    let mut plan = resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"));
+    let mut plan = crate::testkit::plan(None, toml);
     let Some(servers) = provided(&mut plan, folder.path()) else { return };
     let mut program = std::process::Command::new(
         litelab_servers::instance::binaries::find(Server::Postgres)

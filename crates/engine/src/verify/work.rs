@@ -95,8 +95,6 @@ fn is_of_rows(transaction: &Transaction) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use litelab_model::{Options, library, resolve};
-
     use super::*;
 
     fn variant(more: &str) -> Variant {
@@ -104,9 +102,7 @@ mod tests {
             "name = 's'\ntitle = '?'\nworkload = 'insert'\n[[scenario]]\nname = 'one'\n{more}\n\
              role.w = {{ run = 'insert', count = 100 }}\n"
         );
-        let text = library::Text { file: "s.toml".into(), directory: None, toml };
-        let study = library::parse(&text).expect("parses");
-        resolve::resolve(&study, &text, &Options::default()).expect("resolves").variants.remove(0)
+        crate::testkit::plan(None, &toml).variants.remove(0)
     }
 
     fn result(committed: u64, empty: u64, failed: u64, rows: u64) -> TrialResult {
