@@ -271,7 +271,8 @@ fn drive(
         verify::settings(variant, &evidence.settings).map_err(|e| Stop::new(FailureKind::Settings, e))?;
     }
 
-    evidence.series.go_ns = sampler.sample_now().unwrap_or_else(|| sampler.now_ns());
+    // Without a sampler, which would have panicked, there are no samples to compare this time with.
+    evidence.series.go_ns = sampler.sample_now().unwrap_or_default();
     let begun = Instant::now();
     processes.iter_mut().for_each(RunnerProcess::go);
     let mut kills = Kills::new(variant, processes);

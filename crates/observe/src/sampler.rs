@@ -27,7 +27,6 @@ const THREADS_EVERY: Duration = Duration::from_secs(1);
 pub struct Sampler {
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<Vec<Sample>>>,
-    begin: Instant,
 }
 
 #[derive(Debug)]
@@ -52,18 +51,12 @@ impl Sampler {
         state.sample(Instant::now(), 0, true);
         let thread =
             std::thread::Builder::new().name("litelab-sampler".to_owned()).spawn(move || state.run(&received))?;
-        Ok(Sampler { requests: Some(requests), thread: Some(thread), begin })
+        Ok(Sampler { requests: Some(requests), thread: Some(thread) })
     }
 
     /// Adds a process, from the next sample on.
     pub fn add_process(&self, pid: u32) {
         self.request(Request::Add(pid));
-    }
-
-    /// Current time on the clock of [`Sample::at_ns`], nanoseconds.
-    #[must_use]
-    pub fn now_ns(&self) -> u64 {
-        nanoseconds(self.begin.elapsed())
     }
 
     /// Takes an additional sample, including threads, and returns its [`Sample::at_ns`]: for the boundaries of the
