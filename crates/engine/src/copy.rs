@@ -4,13 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use litelab_observe::{WalFile, sidecar};
+use litelab_observe::{JOURNAL_MAGIC, WalFile, sidecar};
 
 use crate::error::EngineError;
-
-/// First bytes of an active rollback journal. A journal kept by `journal_mode=PERSIST` has zeros instead
-/// (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
-const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
 /// Copies the closed database `from` to `to`, which must not exist, and syncs the file and its directory, so that the
 /// kernel has no page of the copy left to write during a trial. The copy gets its name when it is complete. It shares

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::live::query::owners;
 use crate::lock::Lock;
 
+/// First bytes of an active rollback journal. A journal kept by `journal_mode=PERSIST` has zeros instead
+/// (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
+pub const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
 /// File sizes in bytes; `None` if a file does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileSizes {

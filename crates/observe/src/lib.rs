@@ -34,7 +34,7 @@ mod wal;
 mod testkit;
 
 pub use database::LockOwner;
-pub use files::{FileSizes, has_journal, is_being_written, is_in_transaction, open_regular, sidecar};
+pub use files::{FileSizes, JOURNAL_MAGIC, has_journal, is_being_written, is_in_transaction, open_regular, sidecar};
 pub use header::{DatabaseHeader, DatabaseHeaderError};
 pub use holders::{Holder, Holders};
 pub use image::{GoModule, SqliteSource};

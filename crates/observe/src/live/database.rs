@@ -11,15 +11,13 @@ use super::moment::{Hold, Moment};
 use super::process::Known;
 use super::query::{Owner, owners};
 use crate::environment::filesystem::{Filesystem, device_of};
-use crate::files::{open_regular, sidecar};
+use crate::files::{JOURNAL_MAGIC, open_regular, sidecar};
 use crate::holders::{FILES, Identity};
 use crate::lock::Lock;
 use crate::{DatabaseHeader, FileSizes, WalHeader, WalIndex};
 
 /// Number of earlier files of a path that are remembered, to find processes that still have them open.
 const FORMER: usize = 8;
-/// First bytes of a rollback journal (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
-const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
 /// A watched database.
 #[derive(Debug)]
@@ -139,7 +137,7 @@ impl Database {
             .filter(|bytes| *bytes >= WalHeader::BYTES as u64)
             .and_then(|_| WalHeader::parse(&start::<{ WalHeader::BYTES }>(&self.paths[1])?));
         let journal_header = self.sizes.journal.is_some_and(|bytes| bytes > 0)
-            && start::<{ JOURNAL.len() }>(&self.paths[3]) == Some(JOURNAL);
+            && start::<{ JOURNAL_MAGIC.len() }>(&self.paths[3]) == Some(JOURNAL_MAGIC);
         let header = database.as_ref().and_then(|file| {
             let mut bytes = [0; DatabaseHeader::BYTES];
             file.read_exact_at(&mut bytes, 0).ok()?;
