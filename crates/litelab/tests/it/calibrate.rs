@@ -1,6 +1,6 @@
 //! A calibration of this machine with the real runner, and a run after it.
 
-use crate::common::{ends, run};
+use crate::common::{ends, refused, run, said, words};
 use litelab_record::RunFile;
 use litelab_record::calibration::{HostCalibration, Work};
 
@@ -54,12 +54,9 @@ fn a_host_is_calibrated_and_the_runs_that_follow_know_it() {
     assert_eq!(stored.calibration, calibration);
     assert!(table.contains("calibrated") && table.contains("before the run"), "{table}");
     // Two rounds give no interval on any machine: the warning precedes the first trial and is in the header.
-    let told = String::from_utf8_lossy(&told.stderr);
+    let told = said(&told);
     assert!(told.contains("commit: this host shows no difference in 2 rounds; the study asks for 5 %"), "{told}");
-    assert!(
-        table.split_whitespace().collect::<Vec<_>>().join(" ").contains("shows no difference in 2 rounds"),
-        "{table}"
-    );
+    assert!(words(&table).contains("shows no difference in 2 rounds"), "{table}");
 }
 
 #[test]
@@ -67,12 +64,10 @@ fn what_cannot_be_calibrated_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let unknown = run(folder.path(), &["calibrate", "--driver", "rusqlit"]);
     ends(&unknown, 2);
-    let error = String::from_utf8_lossy(&unknown.stderr);
+    let error = said(&unknown);
     let error = error.lines().last().unwrap();
     assert!(error.contains("rusqlit") && error.contains("rusqlite"), "{error}");
-    let none = run(folder.path(), &["calibrate", "--show"]);
-    ends(&none, 2);
-    assert!(String::from_utf8_lossy(&none.stderr).contains("begin with `litelab calibrate`"));
+    assert!(refused(folder.path(), &["calibrate", "--show"]).contains("begin with `litelab calibrate`"));
     std::fs::write(folder.path().join("file"), "").unwrap();
     ends(&run(folder.path(), &["calibrate", "--dir", "file"]), 2);
 }

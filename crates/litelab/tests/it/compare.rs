@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{ends, run};
+use crate::common::{ends, refused, run, study, words};
 
 /// Runs a study whose metric is the size of a database with 20 blobs of `bytes`: no load on the machine changes it.
 /// Returns the run file.
@@ -34,9 +34,8 @@ fn a_database_that_becomes_five_times_as_large_is_confirmed_and_ends_with_3() {
     let dir = folder.path();
     let (base, head) = (&*ran(dir, "base", 4000), &*ran(dir, "head", 20_000));
     // Runs of different work are refused without `--allow-unlike`.
-    let refused = run(dir, &["compare", base, head, "--fail"]);
-    ends(&refused, 2);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-unlike=work"), "{refused:?}");
+    let line = refused(dir, &["compare", base, head, "--fail"]);
+    assert!(line.contains("--allow-unlike=work"), "{line}");
 
     let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work", "--markdown"]), 3);
     for part in [
@@ -98,33 +97,27 @@ fn a_regression_that_cannot_be_looked_at_again_ends_with_1_and_says_why() {
     // The base ran with another build of the same versions: only head is run again, and the output reports it.
     change(base, "UPDATE run SET value = json_set(value, '$.rusqlite', 'another') WHERE key = 'builds'");
     let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work"]), 3);
-    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("only head was run again") && words.contains("drift is not controlled"), "{out}");
-    assert!(words.contains("build another"), "{out}");
+    let told = words(&out);
+    assert!(told.contains("only head was run again") && told.contains("drift is not controlled"), "{out}");
+    assert!(told.contains("build another"), "{out}");
     // The head's build does not exist any more.
     change(head, "UPDATE run SET value = json_set(value, '$.rusqlite', 'gone') WHERE key = 'builds'");
     let out = ends(&run(dir, &["compare", base, head, "--fail", "--allow-unlike=work"]), 1);
-    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("cannot be run again: head ran with rusqlite") && words.contains("build gone"), "{out}");
-    assert!(words.contains("no regression could be confirmed or refuted"), "{out}");
+    let told = words(&out);
+    assert!(told.contains("cannot be run again: head ran with rusqlite") && told.contains("build gone"), "{out}");
+    assert!(told.contains("no regression could be confirmed or refuted"), "{out}");
 }
 
 #[test]
 fn variants_of_one_run_are_run_again_within_rounds() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    std::fs::write(
-        dir.join("w.toml"),
-        "name = \"w\"\n[vars]\nbytes = 1\n[schema]\nsql = \"CREATE TABLE t(a)\"\n[transaction.insert]\nsql = \"INSERT INTO t \
-         VALUES (zeroblob($bytes))\"\n",
-    )
-    .unwrap();
-    std::fs::write(
-        dir.join("s.toml"),
-        "name = \"variants\"\ntitle = \"?\"\nrounds = 6\n[[scenario]]\nname = \"insert\"\nworkload = \"w.toml\"\n\
-         role.w = { run = \"insert\", count = 20 }\nvary.bytes = [4000, 20000]\nmetrics = [\"database_size\"]\n",
-    )
-    .unwrap();
+    study(
+        dir,
+        "rounds = 6\nrole.w = { run = \"insert\", count = 20 }\nvary.bytes = [4000, 20000]\nmetrics = [\"database_size\"]",
+        "vars.bytes = 1\nschema.sql = \"CREATE TABLE t(a)\"\n[transaction.insert]\nsql = \"INSERT INTO t VALUES \
+         (zeroblob($bytes))\"",
+    );
     ends(&run(dir, &["run", "s.toml", "-o", "s.db", "--no-calibration"]), 0);
     let variants = ["compare", "s.db", "--base", "bytes=4000", "--head", "bytes=20000", "--fail"];
     let out = ends(&run(dir, &variants), 3);

@@ -111,9 +111,7 @@ fn an_index_is_tried_on_a_copy() {
     let fix = report["findings"][0]["fix"].as_str().unwrap();
     assert!(fix.starts_with("`CREATE INDEX note_by_user_id ON note(user_id)`"), "{report:#}");
     assert!(std::fs::read(&path).unwrap() == before, "the database is as it was");
-    let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    names.sort();
-    assert_eq!(names, ["app.db", "q.sql"], "nothing is left beside it");
+    assert_eq!(common::names(folder.path()), ["app.db", "q.sql"], "nothing is left beside it");
 }
 
 #[test]
@@ -237,7 +235,7 @@ fn a_file_may_vanish_during_the_look() {
         });
         for _ in 0..20 {
             let output = common::run(folder.path(), &["doctor", "app.db", "--fail-on", "never"]);
-            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            let error = common::said(&output);
             match output.status.code() {
                 Some(0) => assert_eq!(error, ""),
                 Some(2) => assert!(error.lines().count() == 1 && error.contains("no such file"), "{error}"),

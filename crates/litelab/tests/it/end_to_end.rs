@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::{ends, litelab, refused, rounds, run, send};
+use crate::common::{ends, litelab, names, refused, rounds, run, said, send, study, words};
 
 fn ok(output: &Output) -> String {
     ends(output, 0)
@@ -21,7 +21,7 @@ fn smoke_runs_and_is_shown_exported_and_compared() {
     for part in ["── sharing", "writer-readers(2)", "── memory", "in memory", "[", "run file  one.db"] {
         assert!(table.contains(part), "`{part}` is not in:\n{table}");
     }
-    let plan = String::from_utf8_lossy(&told.stderr).into_owned();
+    let plan = said(&told);
     assert!(
         plan.contains("9 variants × 6 rounds") && plan.contains("seed 1") && plan.contains("round 6/6 stored"),
         "{plan}"
@@ -114,9 +114,7 @@ fn a_run_that_is_killed_is_valid_and_resumes() {
     assert!(shown.contains(" of 8"), "{shown}");
     let resumed = ok(&run(dir, &["run", "--resume", "k.db", "--all"]));
     assert!(resumed.contains("8 of 8"), "{resumed}");
-    let again = run(dir, &["run", "--resume", "k.db"]);
-    assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("nothing is left to do"));
+    assert!(refused(dir, &["run", "--resume", "k.db"]).contains("nothing is left to do"));
 }
 
 #[cfg(unix)]
@@ -129,9 +127,8 @@ fn ctrl_c_ends_well_and_says_how_to_go_on() {
     rounds(&dir.join("c.db"), 1);
     send("-INT", &[child.id()]);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("litelab run --resume c.db"));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("── sharing"), "what is there is shown");
+    assert!(ends(&output, 130).contains("── sharing"), "what is there is shown");
+    assert!(said(&output).contains("litelab run --resume c.db"));
 }
 
 #[test]
@@ -163,8 +160,8 @@ fn a_study_is_put_on_other_drivers() {
     }
     assert!(processes.contains("rusqlite:rusqlite"), "{table}");
     // The study requires processes; async-sqlite has only threads.
-    let said = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(said.contains("driver `async-sqlite` does not have executor `processes`"), "{said}");
+    let told = said(&told);
+    assert!(told.contains("driver `async-sqlite` does not have executor `processes`"), "{told}");
 }
 
 #[test]
@@ -175,8 +172,7 @@ fn the_look_and_the_self_check_say_what_they_found() {
     assert!(look.contains("litelab run "), "{look}");
     let check = ok(&run(folder.path(), &["self-check"]));
     assert_eq!(check.lines().filter(|line| line.starts_with("ok ")).count(), 4, "{check}");
-    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(left, ["litelab-runs"], "a folder of the self-check is left behind");
+    assert_eq!(names(folder.path()), ["litelab-runs"], "a folder of the self-check is left behind");
 }
 
 #[test]
@@ -191,8 +187,8 @@ fn large_databases_are_made_and_checked() {
         .execute_batch("UPDATE bench SET hash = 'x' WHERE ID = 77")
         .unwrap();
     let wrong = run(dir, &["verify", "b.db"]);
-    assert_eq!(wrong.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("77"));
+    ends(&wrong, 3);
+    assert!(said(&wrong).contains("77"));
     assert!(ok(&run(dir, &["pragma", "b.db", "journal_mode"])).contains("= wal"));
     // SQLite's own defaults, not those of the driver that reads them.
     let shown = ok(&run(dir, &["pragma", "b.db"]));
@@ -239,30 +235,19 @@ fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
     let table = ok(&run(dir, &["run", "ours/study.toml", "--rounds", "2", "-o", "ours.db", "--all"]));
     assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
     assert_eq!(std::fs::read(&app).unwrap(), before);
-    let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    assert_eq!(names, ["app.db", "litelab-runs", "ours", "ours.db"], "no -wal, no -shm beside it");
+    assert_eq!(names(dir), ["app.db", "litelab-runs", "ours", "ours.db"], "no -wal, no -shm beside it");
 }
 
 #[test]
 fn a_trial_that_breaks_its_invariant_is_a_failed_row_and_exit_code_1() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    std::fs::write(
-        dir.join("w.toml"),
-        "name = \"w\"\n[schema]\nsql = \"CREATE TABLE t(a)\"\n[transaction.add]\nsql = \"INSERT INTO t VALUES (1)\"\n\
-         [[invariant]]\nabout = \"one more than there is\"\nsql = \"SELECT count(*) FROM t\"\nequals = \"committed.add + 1\"\n",
-    )
-    .unwrap();
-    std::fs::write(
-        dir.join("s.toml"),
-        "name = \"s\"\ntitle = \"s\"\nrounds = 1\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n\
-         role.w = { run = \"add\", count = 5 }\n",
-    )
-    .unwrap();
-    let output = run(dir, &["run", "s.toml", "-o", "s.db"]);
-    assert_eq!(output.status.code(), Some(1));
-    let table = String::from_utf8(output.stdout).unwrap();
-    let reason = "one more than there is`: found 5, expected 6";
-    assert!(table.replace('\n', " ").split_whitespace().collect::<Vec<_>>().join(" ").contains(reason), "{table}");
+    study(
+        dir,
+        "rounds = 1\nrole.w = { run = \"add\", count = 5 }",
+        "schema.sql = \"CREATE TABLE t(a)\"\n[transaction.add]\nsql = \"INSERT INTO t VALUES (1)\"\n\
+         [[invariant]]\nabout = \"one more than there is\"\nsql = \"SELECT count(*) FROM t\"\nequals = \"committed.add + 1\"",
+    );
+    let table = ends(&run(dir, &["run", "s.toml", "-o", "s.db"]), 1);
+    assert!(words(&table).contains("one more than there is`: found 5, expected 6"), "{table}");
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{ends, litelab, refused, rounds, run, send, until};
+use crate::common::{ends, litelab, names, refused, rounds, run, said, send, study, until};
 
 /// Runs two rounds into `k.db`, with databases in `there`.
 const RUN: [&str; 10] =
@@ -52,11 +52,6 @@ fn ended(mut child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
 
-fn left(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
-}
-
 #[test]
 fn a_run_goes_on_in_its_directory_and_on_no_other_file_system() {
     let folder = tempfile::tempdir().unwrap();
@@ -72,7 +67,8 @@ fn a_run_goes_on_in_its_directory_and_on_no_other_file_system() {
     // Also from another working directory.
     std::fs::create_dir(dir.join("other")).unwrap();
     ends(&run(&dir.join("other"), &["run", "--resume", "../k.db"]), 0);
-    assert!(dir.join("there").is_dir() && left(&dir.join("other")).is_empty(), "{:?}", left(&dir.join("other")));
+    assert!(dir.join("there").is_dir());
+    assert_eq!(names(&dir.join("other")), [""; 0]);
 }
 
 #[test]
@@ -107,12 +103,8 @@ fn a_run_goes_on_with_the_data_it_began_with() {
     let dir = folder.path();
     let app = |sql: &str| rusqlite::Connection::open(dir.join("app.db")).unwrap().execute_batch(sql).unwrap();
     app("CREATE TABLE note(id INTEGER PRIMARY KEY, text)");
-    let workload =
-        "name = \"w\"\n[data]\nfrom = \"app.db\"\n[transaction.t]\nsql = \"INSERT INTO note(text) VALUES ('x')\"\n";
-    std::fs::write(dir.join("w.toml"), workload).unwrap();
-    let study = "name = \"s\"\ntitle = \"?\"\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\nrounds = 2\n\
-        role.r = { run = \"t\", count = 5 }\n";
-    std::fs::write(dir.join("s.toml"), study).unwrap();
+    let workload = "data.from = \"app.db\"\n[transaction.t]\nsql = \"INSERT INTO note(text) VALUES ('x')\"";
+    study(dir, "rounds = 2\nrole.r = { run = \"t\", count = 5 }", workload);
     ends(&run(dir, &["run", "s.toml", "-o", "k.db", "--no-calibration"]), 0);
     remove_last_round(dir);
     ends(&run(dir, &["run", "--resume", "k.db"]), 0);
@@ -146,10 +138,8 @@ fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
     send("-INT", &[child.id()]);
     let output = ended(child);
     ends(&output, 130);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("go on with `litelab run --resume k.db`"));
-    let mut left = left(dir);
-    left.sort();
-    assert_eq!(left, ["alias.db", "k.db", "litelab-runs"], "no lock is left");
+    assert!(said(&output).contains("go on with `litelab run --resume k.db`"));
+    assert_eq!(names(dir), ["alias.db", "k.db", "litelab-runs"], "no lock is left");
 }
 
 #[test]
@@ -164,8 +154,8 @@ fn a_closed_terminal_ends_a_run_well_unless_it_is_ignored() {
     send("-HUP", &[child.id()]);
     let output = ended(child);
     ends(&output, 130);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("go on with"));
-    assert_eq!(left(&dir.join("litelab-runs")), Vec::<String>::new());
+    assert!(said(&output).contains("go on with"));
+    assert_eq!(names(&dir.join("litelab-runs")), [""; 0]);
 
     std::fs::remove_file(dir.join("k.db")).unwrap();
     let own = long(dir);
@@ -185,19 +175,15 @@ fn a_request_to_end_is_heeded_within_a_single_statement() {
     let dir = folder.path();
     let endless =
         "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0";
-    let workload = format!(
-        "name = \"w\"\nschema.sql = \"CREATE TABLE t(a); {endless}\"\n[transaction.t]\nsql = \"SELECT count(*) FROM t\"\n"
-    );
-    std::fs::write(dir.join("w.toml"), workload).unwrap();
-    let study = "name = \"s\"\ntitle = \"?\"\n[[scenario]]\nname = \"one\"\nworkload = \"w.toml\"\n\
-        role.r = { run = \"t\", count = 1 }\n";
-    std::fs::write(dir.join("s.toml"), study).unwrap();
+    let workload =
+        format!("schema.sql = \"CREATE TABLE t(a); {endless}\"\n[transaction.t]\nsql = \"SELECT count(*) FROM t\"");
+    study(dir, "role.r = { run = \"t\", count = 1 }", &workload);
     let mut command = litelab(dir, &["run", "s.toml", "--no-calibration"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let runs = dir.join("litelab-runs");
-    let scratch = || left(&runs).into_iter().find(|name| name.starts_with(".scratch-"));
+    let scratch = || names(&runs).into_iter().find(|name| name.starts_with(".scratch-"));
     until("the schema is executed", || {
-        scratch().is_some_and(|name| left(&runs.join(name).join("prepared")).iter().any(|file| file.ends_with(".db")))
+        scratch().is_some_and(|name| names(&runs.join(name).join("prepared")).iter().any(|file| file.ends_with(".db")))
     });
     send("-INT", &[child.id()]);
     ends(&ended(child), 130);
@@ -213,17 +199,17 @@ fn a_doctor_that_is_interrupted_leaves_nothing_beside_the_database() {
     let is_interrupted = (0..50).any(|_| {
         let mut command = litelab(dir, &["doctor", "app.db", "--fsync"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        while left(dir).len() == 1 {
+        while names(dir).len() == 1 {
             if child.try_wait().unwrap().is_some() {
                 return false;
             }
         }
         send("-STOP", &[child.id()]);
         send("-INT", &[child.id()]);
-        let was_there = left(dir).len() > 1;
+        let was_there = names(dir).len() > 1;
         send("-CONT", &[child.id()]);
         let output = ended(child);
-        assert_eq!(left(dir), ["app.db"]);
+        assert_eq!(names(dir), ["app.db"]);
         was_there && output.status.code() == Some(130)
     });
     assert!(is_interrupted, "no probe was interrupted");
@@ -238,12 +224,11 @@ fn a_pipe_in_place_of_a_file_is_refused_and_one_that_is_waited_for_is_given_up()
         assert!(refused(dir, arguments).contains("p.db: this is no regular file"));
     }
     assert!(refused(dir, &["show", "/dev/zero"]).contains("this is no regular file"));
-    let workload = "name = \"w\"\n[data]\nfrom = \"p.db\"\n[transaction.t]\nsql = \"SELECT 1\"\n";
-    let study = "name = \"s\"\ntitle = \"s\"\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\nrole.w = { run = \"t\", count = 5 }\n";
-    std::fs::write(dir.join("w.toml"), workload).unwrap();
-    std::fs::write(dir.join("s.toml"), study).unwrap();
+    let workload = "data.from = \"p.db\"\n[transaction.t]\nsql = \"SELECT 1\"";
+    study(dir, "role.w = { run = \"t\", count = 5 }", workload);
     assert!(refused(dir, &["run", "s.toml"]).contains("p.db: this is no regular file"));
-    std::fs::write(dir.join("piped.toml"), study.replace("w.toml", "./p.toml")).unwrap();
+    let piped = std::fs::read_to_string(dir.join("s.toml")).unwrap().replace("w.toml", "./p.toml");
+    std::fs::write(dir.join("piped.toml"), piped).unwrap();
     assert!(refused(dir, &["run", "piped.toml"]).contains("p.toml: cannot read the workload: it is no regular file"));
     assert!(refused(dir, &["run", "/dev/zero"]).contains("cannot read the study: it is larger than 64 MiB"));
     let child = litelab(dir, &["run", "p.toml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -271,9 +256,7 @@ fn a_view_in_place_of_a_table_is_refused() {
         let child = litelab(dir, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output = ended(child);
         ends(&output, 2);
-        assert!(
-            String::from_utf8_lossy(&output.stderr).contains("k.db: this is no litelab run: its `runner` is no table")
-        );
+        assert!(said(&output).contains("k.db: this is no litelab run: its `runner` is no table"));
     }
 }
 
@@ -301,13 +284,11 @@ fn an_export_beyond_a_limit_names_its_file_and_leaves_the_old_one() {
     limited.args(["-c", "ulimit -f 1; exec \"$@\"", "limited"]).arg(own.get_program()).args(own.get_args());
     let output = limited.current_dir(dir).env("NO_COLOR", "1").output().unwrap();
     ends(&output, 2);
-    let line = String::from_utf8(output.stderr).unwrap();
+    let line = said(&output);
     assert_eq!(line.lines().count(), 1, "{line}");
     assert!(line.contains("out.json: it cannot be written") && line.contains("ulimit -f"), "{line}");
     assert_eq!(std::fs::read_to_string(dir.join("out.json")).unwrap(), "old");
-    let mut left = left(dir);
-    left.sort();
-    assert_eq!(left, ["k.db", "out.json", "there"]);
+    assert_eq!(names(dir), ["k.db", "out.json", "there"]);
     ends(&run(dir, &["export", "k.db", "-o", "out.json"]), 0);
     let text = std::fs::read_to_string(dir.join("out.json")).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&text).unwrap().is_object());

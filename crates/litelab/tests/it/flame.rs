@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{ends, folder, litelab, run};
+use crate::common::{ends, folder, litelab, refused, run, said};
 use litelab_record::stacks::Stacks;
 use litelab_record::{Recorder, RunFile};
 
@@ -24,10 +24,6 @@ vary.sharing = ["own-connection", "one-connection"]
 
 fn stacks(file: &Path) -> Vec<(usize, Stacks)> {
     RunFile::open(file).unwrap().info().unwrap().stacks.into_iter().collect()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Lines that report missing call stacks.
@@ -92,13 +88,11 @@ fn without_the_tool_a_line_says_so_and_the_run_goes_on() {
     let output = litelab(folder.path(), &file_exists).env("PATH", &nothing).output().unwrap();
     ends(&output, 0);
     assert_eq!(complaints(&output), [""; 0]);
-    let refused = run(folder.path(), &["run", "--resume", "other.db"]);
-    ends(&refused, 2);
-    assert!(said(&refused).contains("--flame"), "{}", said(&refused));
+    let line = refused(folder.path(), &["run", "--resume", "other.db"]);
+    assert!(line.contains("--flame"), "{line}");
 
-    let none = run(folder.path(), &["export", "hot.db", "--format", "folded"]);
-    ends(&none, 2);
-    assert!(said(&none).contains("--resume hot.db --flame"), "{}", said(&none));
+    let line = refused(folder.path(), &["export", "hot.db", "--format", "folded"]);
+    assert!(line.contains("--resume hot.db --flame"), "{line}");
 
     // Stacks stored later are read back, and damaged ones are left out.
     let given = Stacks::parse("main;sqlite3_step;fcntl_[k] 3\nmain 1\n", 199);

@@ -28,7 +28,7 @@ fn runners_of_a_foreign_folder_are_never_executed() {
                 .env("XDG_CACHE_HOME", folder.path().join("cache"))
                 .output()
                 .unwrap();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            let text = common::both(&output);
             assert_eq!(output.status.code(), Some(if arguments[0] == "run" { 2 } else { 0 }), "{text}");
             assert!(!runner.join("executed").exists(), "{}: {arguments:?}", program.display());
             assert!(!text.contains("evil") || text.contains("unknown driver `evil`"), "{text}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use litelab_record::{Recorder, RunFile};
 
-use crate::common::{ends, run};
+use crate::common::{ends, refused, run, said, words};
 
 /// Variants, and the median throughput that the version before exported for them.
 const THROUGHPUT: [(&str, f64); 9] = [
@@ -69,7 +69,7 @@ fn a_file_of_format_2_is_read_with_the_same_numbers() {
     assert_eq!(throughput, THROUGHPUT);
 
     let shown = ends(&run(dir, &["show", "old.db", "--all"]), 0);
-    let rows: Vec<String> = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let rows: Vec<String> = shown.lines().map(words).collect();
     for (name, values) in ROWS {
         let row = format!("{name} {values}");
         assert!(rows.contains(&row), "`{row}` is not in:\n{shown}");
@@ -89,7 +89,7 @@ fn a_file_of_format_2_is_repeated_and_compared() {
     let (dir, before) = (folder.path(), old(folder.path()));
     let repeat = ["repeat", "old.db", "-o", "new.db", "--dir", "data", "--no-calibration", "--allow-unlike"];
     let output = run(dir, &repeat);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", said(&output));
     let info = RunFile::open(&dir.join("new.db")).unwrap().info().unwrap();
     assert!(info.finished.is_some() && info.done == [2; 4]);
     let compared = ends(&run(dir, &["compare", "old.db", "new.db", "--allow-unlike"]), 0);
@@ -104,9 +104,7 @@ fn a_file_of_format_2_is_not_written() {
     let line = "old.db: it has format 2 of another version of litelab, and this one writes format 3 only: run its plan \
                 anew with `litelab repeat`";
     for arguments in [&["run", "--resume", "old.db"][..], &["run", "--resume", "old.db", "--flame"]] {
-        let output = run(dir, arguments);
-        ends(&output, 2);
-        assert_eq!(String::from_utf8(output.stderr).unwrap().trim(), format!("error: {line}"));
+        assert_eq!(refused(dir, arguments), line);
     }
     assert!(Recorder::open(&dir.join("old.db")).unwrap_err().to_string().ends_with(line));
     untouched(dir, &before);

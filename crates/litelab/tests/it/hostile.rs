@@ -70,7 +70,7 @@ fn litelab(folder: &Path, arguments: &[&str]) -> Output {
 /// Standard output and error; asserts that they contain no control characters except litelab's own colours.
 fn shown(folder: &Path, code: i32, arguments: &[&str]) -> String {
     let output = litelab(folder, arguments);
-    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let text = common::both(&output);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text:?}");
     inert(&text, arguments);
     text

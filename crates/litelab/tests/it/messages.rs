@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{ends, folder, installed, refused, run};
+use crate::common::{both, ends, folder, installed, refused, run, said};
 use crate::format_2;
 
 const STUDY: &str = r#"
@@ -273,7 +273,7 @@ fn a_mistake_on_the_command_line_is_answered_with_its_remedy() {
     let mut wrong = Vec::new();
     for (line, code, parts) in TYPED {
         let output = run(dir, &line.split(' ').collect::<Vec<_>>());
-        let text = String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap();
+        let text = both(&output);
         let holds = |part: &&&str| match part.strip_prefix('!') {
             Some(part) => !text.contains(part),
             None => text.contains(**part),
@@ -293,9 +293,8 @@ fn a_mistake_on_the_command_line_is_answered_with_its_remedy() {
 fn dry_run(study: &str, workload: &str) -> (Option<i32>, String) {
     let folder = folder(&[("x.toml", study), ("w.toml", workload)]);
     let output = run(folder.path(), &["run", "x.toml", "--dry-run"]);
-    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     assert!(!folder.path().join("litelab-runs").exists(), "a dry run leaves nothing");
-    (output.status.code(), text)
+    (output.status.code(), both(&output))
 }
 
 #[test]
@@ -340,7 +339,7 @@ fn a_row_that_cannot_be_inserted_is_named_with_its_values() {
     let output = run(folder.path(), &["run", "x.toml", "--no-calibration"]);
     ends(&output, 2);
     assert_eq!(
-        String::from_utf8_lossy(&output.stderr).lines().last().unwrap(),
+        said(&output).lines().last().unwrap(),
         "error: data: transaction `put` cannot insert row 1: UNIQUE constraint failed: t.id \
          (SQLITE_CONSTRAINT_PRIMARYKEY) (:id = 7, :v = v1)"
     );
@@ -427,7 +426,7 @@ fn a_dry_run_says_which_drivers_it_could_not_check() {
         .env("XDG_CACHE_HOME", folder.path().join("cache"))
         .output()
         .unwrap();
-    let text = String::from_utf8(output.stderr).unwrap();
+    let text = said(&output);
     // Without a Go toolchain the variants are skipped instead.
     assert!(
         text == "note: runner `go` is not built yet: what its drivers have is not checked\n"

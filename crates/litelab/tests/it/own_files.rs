@@ -16,10 +16,7 @@ fn app(sql: &str) -> TempDir {
 
 /// A study `s.toml` whose only role runs transaction `t` of this workload.
 fn study(folder: &Path, workload: &str) {
-    std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}\n")).unwrap();
-    let study = "name = \"s\"\ntitle = \"s\"\nrounds = 1\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n\
-        role.w = { run = \"t\", count = 20 }\n";
-    std::fs::write(folder.join("s.toml"), study).unwrap();
+    common::study(folder, "rounds = 1\nrole.w = { run = \"t\", count = 20 }", workload);
 }
 
 /// Names and bytes of all files of a folder.

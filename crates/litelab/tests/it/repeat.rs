@@ -50,7 +50,7 @@ fn litelab(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 fn ended(output: &Output, code: i32) -> String {
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text = common::both(output);
     assert_eq!(output.status.code(), Some(code), "{text}");
     text
 }

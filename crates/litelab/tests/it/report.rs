@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::common::{ends, refused, run};
+use crate::common::{ends, names, refused, run, said};
 
 #[test]
 fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
@@ -49,7 +49,7 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
     browse.args(["report", "one.db", "one.db", "-o", "pair.html", "--open"]).current_dir(dir);
     let output = browse.env("BROWSER", dir.join("no-browser")).env("PATH", "").output().unwrap();
     assert!(output.status.success());
-    let warning = String::from_utf8(output.stderr).unwrap();
+    let warning = said(&output);
     assert!(warning.starts_with("warning: no browser found") && warning.contains("pair.html"), "{warning}");
     let pair = std::fs::read_to_string(dir.join("pair.html")).unwrap();
     assert!(pair.contains("litelab compare one.db one.db"));
@@ -65,7 +65,5 @@ fn a_page_lies_beside_its_run_or_where_it_is_told_and_nothing_else_is_left() {
         assert!(line.contains(part), "`{part}` is not in: {line}");
     }
     assert_eq!(std::fs::read(dir.join("one.db")).unwrap(), before);
-    let mut names: Vec<_> = dir.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    assert_eq!(names, ["any", "litelab-runs", "one.db", "one.html", "three.html", "two.html"]);
+    assert_eq!(names(dir), ["any", "litelab-runs", "one.db", "one.html", "three.html", "two.html"]);
 }

@@ -1,6 +1,6 @@
 //! A litelab built without servers names the remedy wherever a server is required.
 
-use crate::common::{ends, run};
+use crate::common::{ends, refused, run};
 
 #[test]
 fn what_needs_a_server_is_refused_in_one_line() {
@@ -12,10 +12,7 @@ fn what_needs_a_server_is_refused_in_one_line() {
         &["run", "first-look", "--url", url],
         &["runners", "check", "rusqlite", "--url", url],
     ] {
-        let output = run(folder.path(), arguments);
-        ends(&output, 2);
-        let line = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(line.lines().count(), 1, "{line}");
+        let line = refused(folder.path(), arguments);
         assert!(line.contains("built without servers: build it with `--features servers`"), "{line}");
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::common::{ends, run};
+use crate::common::{self, ends, run, said, words};
 
 /// A workload with a table of two rows and the given transaction.
 fn workload(transaction: &str, more: &str) -> String {
     format!(
-        "name = \"w\"\n{more}\n[schema]\nsql = \"CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 0), (2, 0)\"\n\
+        "{more}\n[schema]\nsql = \"CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 0), (2, 0)\"\n\
          [transaction.one]\n{transaction}\n[transaction.other]\nsql = \"SELECT v FROM t WHERE id = 1\"\n"
     )
 }
@@ -15,16 +15,10 @@ fn workload(transaction: &str, more: &str) -> String {
 /// Runs ten transactions in each of six rounds, under two profiles. Returns standard output and the lines of standard
 /// error.
 fn study(folder: &Path, workload: &str, more: &str, code: i32) -> (String, Vec<String>) {
-    std::fs::write(folder.join("w.toml"), workload).unwrap();
-    let study = format!(
-        "name = \"s\"\ntitle = \"s\"\nrounds = 6\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n{more}\n\
-         role.w = {{ run = \"one\", count = 10 }}\nvary.profile = [\"wal-normal\", \"memory-off\"]\n"
-    );
-    std::fs::write(folder.join("s.toml"), study).unwrap();
+    let role = "role.w = { run = \"one\", count = 10 }\nvary.profile = [\"wal-normal\", \"memory-off\"]";
+    common::study(folder, &format!("rounds = 6\n{more}\n{role}"), workload);
     let output = run(folder, &["run", "s.toml", "-o", "s.db", "--no-calibration", "--rounds", "6", "--all"]);
-    let lines = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
-    // Joined to one line, because the terminal's width may break it.
-    (ends(&output, code).split_whitespace().collect::<Vec<_>>().join(" "), lines)
+    (words(&ends(&output, code)), said(&output).lines().map(str::to_owned).collect())
 }
 
 #[test]
@@ -44,7 +38,7 @@ fn transactions_that_all_fail_end_their_scenario_with_sqlites_message() {
     assert!(shown.contains("and 1 other variant: 2 of 2 trials failed (transactions): w/one"), "{shown}");
     // A resumed run does not continue the scenario that was given up.
     let resumed = run(folder.path(), &["run", "--resume", "s.db"]);
-    assert!(!String::from_utf8_lossy(&resumed.stderr).contains("round 2/6"), "{resumed:?}");
+    assert!(!said(&resumed).contains("round 2/6"), "{resumed:?}");
     study_of(folder.path(), &failing, "failed_at_most = 1");
 }
 

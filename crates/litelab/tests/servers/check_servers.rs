@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::common::servers::{built, possible};
-use crate::common::{ends, folder, litelab, run};
+use crate::common::{self, ends, folder, litelab, run};
 use litelab_servers::{Instance, Kind};
 
 #[test]
@@ -16,7 +16,7 @@ fn a_server_that_is_not_installed_is_a_line_with_its_packages() {
     let check = ["runners", "check", "go:mysql", "go:noop"];
     let output = litelab(folder.path(), &check).env("PATH", "/nowhere").output().unwrap();
     let shown = ends(&output, 0);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = common::said(&output);
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("driver `mysql` of runner `go`: mariadb is not installed"), "{said}");
     assert!(said.contains("apt-get install mariadb-server"), "{said}");
@@ -42,7 +42,7 @@ fn a_wrong_url_is_one_line_before_any_check() {
         let given = format!("postgres={url}");
         let output = run(folder.path(), &["runners", "check", "go:postgres", "--url", &given]);
         let shown = ends(&output, 2);
-        let line = String::from_utf8(output.stderr).unwrap();
+        let line = common::said(&output);
         assert!(line.lines().count() == 1 && line.contains(part), "{line}");
         assert!(!line.contains("secret") && !line.contains(right.1) && shown.is_empty(), "{line}{shown}");
         let left = std::fs::read_dir(folder.path().join("litelab-runs")).unwrap().count();

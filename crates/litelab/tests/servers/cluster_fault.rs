@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::common::servers::{built, nothing_is_left, possible, trials};
-use crate::common::{ends, folder, run};
+use crate::common::{ends, folder, run, said};
 use litelab_record::outcome::{FailureKind, Outcome};
 use litelab_servers::Kind;
 
@@ -120,7 +120,7 @@ fn a_server_of_the_users_is_not_killed() {
     // No server listens there: the study is refused before any connection.
     let url = "galera=mysql://me:secret@127.0.0.1:1,127.0.0.1:1,127.0.0.1:1";
     let output = run(folder.path(), &["run", "cluster.toml", "--url", url]);
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{error}");
+    ends(&output, 2);
+    let error = said(&output);
     assert!(error.contains("kill: server `galera` is yours (--url)") && !error.contains("secret"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use crate::common::servers::{children, family, possible, processes, states};
-use crate::common::{folder, litelab, send, until};
+use crate::common::{folder, litelab, names, send, until};
 use litelab_servers::Kind;
 
 const STUDY: &str = "name = 'long'\ntitle = '?'\nrounds = 1\nworkload = 'work.toml'\n[[scenario]]\nname = 'one'\n\
@@ -21,8 +21,7 @@ const COMMANDS: [&[&str]; 2] = [
 
 /// Names of the scratch folders in litelab's folder.
 fn scratch(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.join("litelab-runs")).into_iter().flatten().flatten();
-    entries.filter_map(|e| e.file_name().into_string().ok()).filter(|name| name.starts_with(".scratch")).collect()
+    names(&folder.join("litelab-runs")).into_iter().filter(|name| name.starts_with(".scratch")).collect()
 }
 
 /// Starts a command, and waits until both its servers are up and a runner is at work. Returns the command and the

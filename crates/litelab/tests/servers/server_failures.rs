@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::common::servers::{children, family, installed, is_built, nothing_is_left, states, trials};
-use crate::common::{self, ends, litelab, run, send, until};
+use crate::common::{self, ends, litelab, refused, send, until};
 use litelab_record::outcome::{Failure, FailureKind, Outcome, TrialRecord};
 use litelab_servers::{Instance, Kind};
 
@@ -156,10 +156,8 @@ fn a_wrong_url_is_one_line_and_leaves_nothing() {
         ] {
             let folder = folder(driver, "workers = 2, count = 10", 1);
             let given = format!("{}={url}", if kind == Kind::Postgres { "postgres" } else { "mysql" });
-            let output = run(folder.path(), &[&RUN[..], &["--url", &given]].concat());
-            ends(&output, 2);
-            let line = String::from_utf8(output.stderr).unwrap();
-            assert!(line.lines().count() == 1 && line.contains(part), "{driver}: {line}");
+            let line = refused(folder.path(), &[&RUN[..], &["--url", &given]].concat());
+            assert!(line.contains(part), "{driver}: {line}");
             assert!(!line.contains("secret") && !line.contains(password), "{driver}: {line}");
             assert!(!folder.path().join("run.db").exists(), "{driver}: no run was begun");
             nothing_is_left(folder.path());

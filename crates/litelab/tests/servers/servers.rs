@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::servers::installed;
-use crate::common::{ends, failed, folder, litelab, run, send, until};
+use crate::common::{ends, failed, folder, litelab, refused, run, send, until};
 use litelab_servers::Kind;
 use rustix::process::{Pid, test_kill_process};
 
@@ -61,19 +61,17 @@ fn an_interrupted_start_leaves_nothing() {
 fn what_cannot_be_is_one_line() {
     let top = folder(&[]);
     let dir = top.path();
-    let output = run(dir, &["servers", "up", "postgers"]);
-    ends(&output, 2);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = refused(dir, &["servers", "up", "postgers"]);
     assert!(said.contains("'postgres'") && said.contains("mariadb") && said.contains("galera"), "{said}");
     if !installed(&[Kind::Postgres]) {
         return;
     }
     std::fs::write(dir.join("thesis.txt"), "all of it").unwrap();
-    assert!(failed(dir, &["servers", "up", "postgres", "--dir", "."], 2).contains("not empty"));
+    assert!(refused(dir, &["servers", "up", "postgres", "--dir", "."]).contains("not empty"));
     assert!(failed(dir, &["servers", "up", "postgres", "--dir", "thesis.txt/x"], 1).contains("thesis.txt"));
     if rustix::process::geteuid().is_root() {
         let closed = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o700)).tempdir().unwrap();
-        let line = failed(closed.path(), &["servers", "up", "postgres", "--dir", "x"], 2);
+        let line = refused(closed.path(), &["servers", "up", "postgres", "--dir", "x"]);
         assert!(line.contains("may not enter it") && line.contains("--dir"), "{line}");
         assert_eq!(std::fs::read_dir(closed.path()).unwrap().count(), 0);
     }
@@ -124,5 +122,5 @@ fn a_command_that_cannot_be_run_is_one_line() {
         assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0, "something is left");
     }
     // Without a command the arguments are incomplete.
-    failed(top.path(), &["servers", "with", "postgres"], 2);
+    refused(top.path(), &["servers", "with", "postgres"]);
 }

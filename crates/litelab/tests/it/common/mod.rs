@@ -27,7 +27,7 @@ pub fn refused(folder: &Path, arguments: &[&str]) -> String {
 /// The only line of standard error of a command that must end with `code`.
 pub fn failed(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = run(folder, arguments);
-    let text = String::from_utf8(output.stderr).unwrap();
+    let text = said(&output);
     assert_eq!((output.status.code(), text.lines().count()), (Some(code), 1), "{arguments:?}: {text}");
     let line = text.trim_end().strip_prefix("error: ");
     line.unwrap_or_else(|| panic!("{arguments:?}: {text}")).to_owned()
@@ -47,6 +47,36 @@ pub fn installed(folder: &Path) -> std::path::PathBuf {
     let copy = folder.join("litelab");
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_litelab")).arg(&copy).status().unwrap().success());
     copy
+}
+
+/// Standard error of a command.
+pub fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Standard output and standard error of a command.
+pub fn both(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap() + &said(output)
+}
+
+/// The words of a text in one line, because the width of a terminal may break it.
+pub fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Names of what is in a folder, sorted; none if the folder is missing.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Writes the study `s.toml`, whose only scenario has these lines, and its workload `w.toml`.
+pub fn study(folder: &Path, scenario: &str, workload: &str) {
+    let head = "name = \"s\"\ntitle = \"s\"\n[[scenario]]\nname = \"s\"\nworkload = \"w.toml\"\n";
+    std::fs::write(folder.join("s.toml"), format!("{head}{scenario}\n")).unwrap();
+    std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}\n")).unwrap();
 }
 
 /// Standard output of a command that must end with `code`.
