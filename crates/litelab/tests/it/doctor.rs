@@ -320,135 +320,103 @@ fn defaults_of_the_built_in_drivers() {
     assert!(row("c").contains("| 0 | full | full |"), "{text}");
 }
 
-/// A configuration as a program publishes it.
-struct Published {
-    /// Where it stands.
-    by: &'static str,
-    driver: &'static str,
-    dsn: &'static str,
-    /// More arguments, separated by blanks.
-    more: &'static str,
-    /// Rules that find its slips, separated by blanks.
-    slips: &'static str,
-}
-
-const fn published(
-    by: &'static str,
-    driver: &'static str,
-    dsn: &'static str,
-    more: &'static str,
-    slips: &'static str,
-) -> Published {
-    Published { by, driver, dsn, more, slips }
-}
-
-const PUBLISHED: &[Published] = &[
+/// Configurations as programs publish them: where, the driver, the DSN, more arguments, and the rules that find its slips,
+/// each separated by blanks.
+const PUBLISHED: &[[&str; 5]] = &[
     // PrismQ's profiles are what they say; two of them can lose the last commits.
-    published(
+    [
         "PrismQ, conservative",
         "python:sqlite3",
         "queue.db",
         "--pragma journal_mode=WAL --pragma synchronous=FULL --pragma busy_timeout=10000 --pragma wal_autocheckpoint=500 \
          --pragma cache_size=-2000",
         "",
-    ),
-    published(
+    ],
+    [
         "PrismQ, balanced",
         "python:sqlite3",
         "queue.db",
         "--pragma journal_mode=WAL --pragma synchronous=NORMAL --pragma busy_timeout=5000 --pragma wal_autocheckpoint=1000 \
          --pragma cache_size=-20000 --pragma temp_store=MEMORY",
         "LL022",
-    ),
-    published(
+    ],
+    [
         "PrismQ, aggressive",
         "python:sqlite3",
         "queue.db",
         "--pragma journal_mode=WAL --pragma synchronous=NORMAL --pragma busy_timeout=2000 --pragma wal_autocheckpoint=5000 \
          --pragma cache_size=-20000 --pragma mmap_size=134217728",
         "LL022",
-    ),
+    ],
     // duroxide: `WAL` is no value of synchronous and means NORMAL, and each transaction reads before it writes.
-    published(
+    [
         "duroxide, file",
         "sqlx",
         "sqlite:app.db?mode=rwc",
         "--connections 5 --pragma journal_mode=WAL --pragma synchronous=WAL --pragma wal_autocheckpoint=10000 \
          --pragma cache_size=-64000 --pragma busy_timeout=60000 --pragma foreign_keys=ON",
         "LL003 LL009 LL022 LL078",
-    ),
-    published(
+    ],
+    [
         "duroxide, file, on rusqlite",
         "rusqlite",
         "app.db",
         "--connections 5 --pragma journal_mode=WAL --pragma synchronous=WAL --pragma busy_timeout=60000",
         "LL003 LL009 LL022 LL078",
-    ),
-    published(
+    ],
+    [
         "duroxide, memory",
         "rusqlite",
         "file::memory:?cache=shared",
         "--connections 5 --pragma journal_mode=MEMORY --pragma synchronous=OFF",
         "LL005 LL087",
-    ),
+    ],
     // sqlite3perf: without `file:` its database in memory is a file, `sync` is no key, and `_sync=0` is its default.
-    published("sqlite3perf, default", "mattn", "db_24_10_10.db?_journal=wal&_sync=0", "--connections 1", "LL019 LL066"),
-    published(
-        "sqlite3perf, 100 writers",
-        "mattn",
-        "db.db?_journal=wal&_sync=0",
-        "--connections 64",
-        "LL012 LL014 LL019",
-    ),
-    published("sqlite3perf, memory", "mattn", "a.db?_sync=0&mode=memory&cache=shared", "", "LL019 LL065 LL086"),
-    published("sqlite3perf, bench.sh", "mattn", "a.db?_journal=wal&mode=memory&sync=0", "", "LL071 LL086"),
-    published("sqlite3perf --driver sqlite", "modernc", "a.db?_journal=wal&_sync=0", "", "LL006 LL012 LL019"),
+    ["sqlite3perf, default", "mattn", "db_24_10_10.db?_journal=wal&_sync=0", "--connections 1", "LL019 LL066"],
+    ["sqlite3perf, 100 writers", "mattn", "db.db?_journal=wal&_sync=0", "--connections 64", "LL012 LL014 LL019"],
+    ["sqlite3perf, memory", "mattn", "a.db?_sync=0&mode=memory&cache=shared", "", "LL019 LL065 LL086"],
+    ["sqlite3perf, bench.sh", "mattn", "a.db?_journal=wal&mode=memory&sync=0", "", "LL071 LL086"],
+    ["sqlite3perf --driver sqlite", "modernc", "a.db?_journal=wal&_sync=0", "", "LL006 LL012 LL019"],
     // node-sqlite3's single connection; later versions open a file as immutable.
-    published("node-sqlite3", "node:sqlite3", ":memory:", "--connections 1", "LL005 LL051 LL061"),
-    published("node-sqlite3, a file", "c", "file:app.db?immutable=1", "--connections 1", "LL088"),
+    ["node-sqlite3", "node:sqlite3", ":memory:", "--connections 1", "LL005 LL051 LL061"],
+    ["node-sqlite3, a file", "c", "file:app.db?immutable=1", "--connections 1", "LL088"],
     // The tokio example: one connection behind a mutex, in memory or on a file as it comes.
-    published("tokio, in memory", "rusqlite", ":memory:", "--connections 1", "LL005"),
-    published("tokio, a file", "rusqlite", "storage.db", "--connections 1", "LL066"),
-    published("tokio, a file for each reader", "rusqlite", "storage.db", "--connections 4", "LL003 LL065"),
+    ["tokio, in memory", "rusqlite", ":memory:", "--connections 1", "LL005"],
+    ["tokio, a file", "rusqlite", "storage.db", "--connections 1", "LL066"],
+    ["tokio, a file for each reader", "rusqlite", "storage.db", "--connections 4", "LL003 LL065"],
     // Others.
-    published(
+    [
         "apalis-sqlite, setup",
         "rusqlite",
         "app.db",
         "--connections 10 --pragma journal_mode=WAL --pragma synchronous=OFF --pragma temp_store=2 --pragma cache_size=64000",
         "LL019",
-    ),
-    published(
+    ],
+    [
         "Pelican, keys of two drivers",
         "ncruces",
         "file:app.db?_busy_timeout=5000&_pragma=journal_mode(WAL)",
         "",
         "LL006 LL072",
-    ),
-    published(
+    ],
+    [
         "syncthing, a PRAGMA that SQLite does not have",
         "modernc",
         "file:app.db?_pragma=journal_mode(WAL)&_pragma=default_temp_store(MEMORY)",
         "",
         "LL074",
-    ),
-    published("pusk, keys of mattn", "modernc", "a.db?_jounal_mode=WAL&_timeout=5000", "", "LL071"),
-    published("mattn as it comes", "mattn", "file:app.db?_pragma=busy_timeout(10000)", "", "LL065 LL072"),
-    published(
-        "better-sqlite3's option for node:sqlite",
-        "node:sqlite",
-        "app.db",
-        "--option fileMustExist=true",
-        "LL006 LL072",
-    ),
-    published("seconds for milliseconds", "python:sqlite3", "app.db", "--option timeout=5000", "LL010"),
+    ],
+    ["pusk, keys of mattn", "modernc", "a.db?_jounal_mode=WAL&_timeout=5000", "", "LL071"],
+    ["mattn as it comes", "mattn", "file:app.db?_pragma=busy_timeout(10000)", "", "LL065 LL072"],
+    ["better-sqlite3's option for node:sqlite", "node:sqlite", "app.db", "--option fileMustExist=true", "LL006 LL072"],
+    ["seconds for milliseconds", "python:sqlite3", "app.db", "--option timeout=5000", "LL010"],
 ];
 
 /// A driver whose runner is not built is skipped.
 #[test]
 fn slips_in_published_configurations_are_found() {
     let folder = tempfile::tempdir().unwrap();
-    for Published { by, driver, dsn, more, slips } in PUBLISHED {
+    for [by, driver, dsn, more, slips] in PUBLISHED {
         if !is_built(folder.path(), driver) {
             continue;
         }
