@@ -2,5 +2,4 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
-mod published;
 mod rules;
