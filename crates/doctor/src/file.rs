@@ -150,7 +150,6 @@ fn beside(file: &mut File, path: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use rusqlite::Connection;
 
     use super::*;
@@ -226,23 +225,5 @@ mod tests {
         std::fs::File::options().write(true).open(&path).unwrap().set_len(8192).unwrap();
         let file = look(&path);
         assert_eq!((file.missing_bytes, file.query_named), (Some(4096), vec!["app.db?mode=ro".to_owned()]));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_it_panic(
-            database in proptest::collection::vec(any::<u8>(), 0..200),
-            shm in proptest::collection::vec(any::<u8>(), 0..200),
-            magic in any::<bool>(),
-        ) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("app.db");
-            let start: &[u8] = if magic { b"SQLite format 3\0" } else { b"" };
-            std::fs::write(&path, [start, &database].concat()).unwrap();
-            std::fs::write(sidecar(&path, "-shm"), &shm).unwrap();
-            std::fs::write(sidecar(&path, "-journal"), &shm).unwrap();
-            let file = look(&path);
-            prop_assert!(["database", "empty", "truncated", "foreign", "damaged"].contains(&file.state));
-        }
     }
 }
