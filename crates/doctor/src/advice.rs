@@ -135,14 +135,11 @@ impl Tried<'_> {
     fn with(&self, table: &str, columns: Vec<String>, before: &Work, values: &[Value]) -> rusqlite::Result<Advice> {
         let list: Vec<String> = columns.iter().map(|column| plain(column)).collect();
         let name = plain(&format!("{table}_by_{}", columns.join("_")));
-        let sql = format!("CREATE INDEX {name} ON {}({})", plain(table), list.join(", "));
+        let target = format!("{}({})", plain(table), list.join(", "));
+        let sql = format!("CREATE INDEX {name} ON {target}");
         let used = self.bytes()?;
         self.limit(IN_ALL);
-        self.copy.execute_batch(&format!(
-            "CREATE INDEX temporary_of_litelab ON {}({})",
-            plain(table),
-            list.join(", ")
-        ))?;
+        self.copy.execute_batch(&format!("CREATE INDEX temporary_of_litelab ON {target}"))?;
         let bytes = self.bytes()? - used;
         let after = self.work(values);
         self.copy.execute_batch("DROP INDEX temporary_of_litelab")?;

@@ -128,12 +128,10 @@ impl StandIn {
     #[must_use]
     pub fn created(&self) -> Vec<String> {
         let own = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let sidecars = ["-wal", "-shm", "-journal"].map(|suffix| format!("{own}{suffix}"));
         let entries = std::fs::read_dir(self.folder.path()).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(|name| *name != own && !sidecars.contains(name))
-            .filter(|name| !["-wal", "-shm", "-journal"].iter().any(|suffix| name.ends_with(suffix)))
+            .filter(|name| *name != own && !["-wal", "-shm", "-journal"].iter().any(|suffix| name.ends_with(suffix)))
             .collect();
         names.sort();
         names

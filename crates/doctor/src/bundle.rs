@@ -21,7 +21,8 @@ pub struct Bundle {
     pub releases: Vec<(String, Version)>,
 }
 
-static BUNDLES: LazyLock<Vec<Bundle>> = LazyLock::new(|| {
+/// All packages.
+pub static ALL: LazyLock<Vec<Bundle>> = LazyLock::new(|| {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct File {
@@ -31,12 +32,6 @@ static BUNDLES: LazyLock<Vec<Bundle>> = LazyLock::new(|| {
     toml::from_str::<File>(text).map_or_else(|_| Vec::new(), |file| file.bundle)
 });
 
-/// All packages.
-#[must_use]
-pub fn all() -> &'static [Bundle] {
-    &BUNDLES
-}
-
 /// Package and release of a driver from which on no SQLite has a known defect, those apart that need crafted input;
 /// `None` if `sqlite` has none.
 #[must_use]
@@ -44,7 +39,7 @@ pub fn cure(driver: &str, sqlite: &str) -> Option<String> {
     if sqlite.parse().is_ok_and(defect::is_sound) {
         return None;
     }
-    let bundle = BUNDLES.iter().find(|bundle| bundle.drivers.iter().any(|name| name == driver))?;
+    let bundle = ALL.iter().find(|bundle| bundle.drivers.iter().any(|name| name == driver))?;
     let last = bundle.releases.iter().rposition(|(_, sqlite)| !defect::is_sound(*sqlite));
     let (release, _) = bundle.releases.get(last.map_or(0, |last| last + 1))?;
     Some(format!("{} {release}", bundle.package))
@@ -56,13 +51,13 @@ mod tests {
 
     #[test]
     fn the_table_is_ascending_and_names_each_driver_once() {
-        let mut drivers: Vec<_> = all().iter().flat_map(|bundle| bundle.drivers.clone()).collect();
+        let mut drivers: Vec<_> = ALL.iter().flat_map(|bundle| bundle.drivers.clone()).collect();
         let count = drivers.len();
         drivers.sort();
         drivers.dedup();
         assert!(drivers.len() == count && count >= 10, "{drivers:?}");
         let numbers = |release: &str| release.split('.').map(|part| part.parse().unwrap()).collect::<Vec<u32>>();
-        for bundle in all() {
+        for bundle in ALL.iter() {
             let ascending =
                 bundle.releases.is_sorted_by(|(a, one), (b, other)| numbers(a) < numbers(b) && one != other);
             assert!(ascending && !bundle.releases.is_empty(), "{bundle:?}");

@@ -97,15 +97,9 @@ static KEYS: LazyLock<Vec<KnownKey>> = LazyLock::new(|| {
     toml::from_str::<File>(rule::file("keys.toml")).map_or_else(|_| Vec::new(), |file| file.key)
 });
 
-/// All known keys.
-#[must_use]
-pub fn known() -> &'static [KnownKey] {
-    &KEYS
-}
-
 /// Known keys of this name in this place: several drivers may give one name different meanings.
 pub(crate) fn find(name: &str, place: &str) -> impl Iterator<Item = &'static KnownKey> {
-    known().iter().filter(move |key| key.place == place && key.names.iter().any(|known| known == name))
+    KEYS.iter().filter(move |key| key.place == place && key.names.iter().any(|known| known == name))
 }
 
 /// Name and value of a PRAGMA in the value of a key: `busy_timeout(5000)`, `busy_timeout=5000`.

@@ -132,9 +132,9 @@ fn beside(file: &mut File, path: &Path) {
         file.backlog_bytes = Some(u64::from(index.backlog()) * (u64::from(page) + 24));
     }
     file.journal_hot = journal_hot(path);
-    let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.uid(), metadata.gid()));
-    let others = ["-wal", "-shm"].into_iter().filter_map(|suffix| owner(&sidecar(path, suffix)));
-    file.owners_differ = owner(path).is_some_and(|own| others.into_iter().any(|other| other.0 != own.0));
+    let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());
+    let mut others = ["-wal", "-shm"].into_iter().filter_map(|suffix| owner(&sidecar(path, suffix)));
+    file.owners_differ = owner(path).is_some_and(|own| others.any(|other| other != own));
     let Some(folder) = path.parent() else { return };
     let query = format!("{}?", file.name);
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());

@@ -28,7 +28,8 @@ pub fn look(path: &Path, fsync: bool) -> Host {
     host.file_is_mount = is_mount_point(&real);
     host.synced_by = synced_by(folder);
     host.container = container();
-    host.wsl = text("/proc/sys/kernel/osrelease").is_some_and(|release| release.to_lowercase().contains("microsoft"));
+    host.wsl = std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        .is_ok_and(|release| release.to_lowercase().contains("microsoft"));
     if let Some(disk) = Disk::below(folder) {
         host.disk = word(disk.kind);
         host.write_cache = disk.write_cache.and_then(word);
@@ -56,10 +57,6 @@ fn container() -> Option<String> {
     }
     let files = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
     files.into_iter().find(|(file, _)| Path::new(file).exists()).map(|(_, name)| name.to_owned())
-}
-
-fn text(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok()
 }
 
 #[cfg(test)]

@@ -34,15 +34,8 @@ pub struct Judge {
 }
 
 impl Default for Judge {
+    /// Beside minijinja's own filters rules have `bytes`, `percent`, `time` and `version`.
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Judge {
-    /// Creates the evaluator. Beside minijinja's own filters rules have `bytes`, `percent`, `time` and `version`.
-    #[must_use]
-    pub fn new() -> Self {
         let mut environment = Environment::new();
         // A misspelt fact is an error of the rule; the tests evaluate every condition.
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -52,7 +45,9 @@ impl Judge {
         environment.add_filter("version", |text: &str| version(text));
         Self { environment }
     }
+}
 
+impl Judge {
     /// Findings of all rules, the most severe first and then by rule.
     ///
     /// # Errors

@@ -104,12 +104,11 @@ pub fn nothing(name: &str) -> Facts {
 /// Schema and statements, from one state of the database, and the checks.
 fn content(path: &Path, options: &Options, file: &mut File, statements: &mut Vec<Statement>) -> Schema {
     let read = snapshot::read(path, |connection| {
-        let mut schema = schema::look(connection)?;
+        let schema = schema::look(connection)?;
         let found = match &options.sql {
             Some(text) => statement::look(connection, &schema, text)?,
             None => Vec::new(),
         };
-        schema.unread = None;
         Ok((schema, found))
     });
     let schema = match read {

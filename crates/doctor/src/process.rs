@@ -63,7 +63,7 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
 
 /// Driver in a module of Go, and its version.
 fn driver(module: &GoModule) -> Option<(&'static str, String)> {
-    let bundle = bundle::all().iter().find(|bundle| bundle.package == module.path)?;
+    let bundle = bundle::ALL.iter().find(|bundle| bundle.package == module.path)?;
     Some((bundle.drivers.first()?, module.version.trim_start_matches('v').to_owned()))
 }
 
@@ -87,10 +87,8 @@ pub fn version(source_id: &str) -> Option<String> {
 #[must_use]
 pub fn companion(name: &str, command: &str) -> Option<&'static str> {
     let program = command.split(' ').next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
-    ["litestream", "sqlite3_rsync", "litefs", "restic", "borg"]
-        .into_iter()
-        .find(|known| name == *known || program == *known)
-        .or_else(|| (program == "sqlite3" || name == "sqlite3").then_some("sqlite3"))
+    let known = ["litestream", "sqlite3_rsync", "litefs", "restic", "borg", "sqlite3"];
+    known.into_iter().find(|known| name == *known || program == *known)
 }
 
 #[cfg(test)]
@@ -107,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_bundled_sqlite_is_in_the_table() {
-        for (release, sqlite) in crate::bundle::all().iter().flat_map(|bundle| &bundle.releases) {
+        for (release, sqlite) in bundle::ALL.iter().flat_map(|bundle| &bundle.releases) {
             let known = VERSIONS.values().any(|version| *version == sqlite.to_string());
             assert!(known, "SQLite {sqlite} of release {release} has no source id");
         }

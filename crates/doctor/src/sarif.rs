@@ -6,7 +6,7 @@ use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
 use crate::judge::Finding;
-use crate::rule::{Rule, Severity};
+use crate::rule::Rule;
 
 /// A SARIF log with one run. `file` is the path that findings without a file of their own refer to, `statements` the
 /// path of the file of statements.
@@ -27,7 +27,7 @@ pub fn log(rules: &[Rule], findings: &[Finding], version: &str, file: &str, stat
                     "markdown": format!("{} [Source]({})", rule.because, rule.source),
                 },
                 "helpUri": rule.source,
-                "defaultConfiguration": { "level": level(rule.severity) },
+                "defaultConfiguration": { "level": rule.severity.name() },
             })
         })
         .collect();
@@ -38,7 +38,7 @@ pub fn log(rules: &[Rule], findings: &[Finding], version: &str, file: &str, stat
             json!({
                 "ruleId": finding.rule,
                 "ruleIndex": used.iter().position(|rule| rule.id == finding.rule),
-                "level": level(finding.severity),
+                "level": finding.severity.name(),
                 "message": { "text": format!("{}. {} Fix: {}", finding.message, finding.because, finding.fix) },
                 "locations": [{
                     "physicalLocation": {
@@ -60,8 +60,4 @@ pub fn log(rules: &[Rule], findings: &[Finding], version: &str, file: &str, stat
             "results": results,
         }],
     })
-}
-
-fn level(severity: Severity) -> &'static str {
-    severity.name()
 }

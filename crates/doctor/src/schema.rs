@@ -19,8 +19,8 @@ pub fn look(connection: &Connection) -> rusqlite::Result<Schema> {
         match kind.as_str() {
             "view" => schema.views += 1,
             "table" => {
-                let mut table = table(connection, name, &text)?;
-                (table.columns, table.without_rowid, table.strict) = (columns, without_rowid, strict);
+                let listed = Table { name, columns, without_rowid, strict, ..Table::default() };
+                let mut table = table(connection, listed, &text)?;
                 table.rows = (!without_rowid).then(|| greatest_rowid(connection, &table.name)).flatten();
                 // Of a table with an index that is not partial, every line of sqlite_stat1 begins with the rows.
                 table.analyzed_rows = analysis
@@ -89,8 +89,8 @@ const MISLEADING: [&str; 2] = ["STRING", "STR"];
 /// Words in the name of a column that holds an amount of money.
 const MONEY: [&str; 8] = ["price", "amount", "balance", "cost", "total", "salary", "fee", "payment"];
 
-fn table(connection: &Connection, name: String, text: &str) -> rusqlite::Result<Table> {
-    let mut table = Table { name, ..Table::default() };
+/// Adds what the columns and the text of a table tell.
+fn table(connection: &Connection, mut table: Table, text: &str) -> rusqlite::Result<Table> {
     let mut key = Vec::new();
     let sql = "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1)";
     let mut statement = connection.prepare(sql)?;
@@ -123,7 +123,6 @@ fn table(connection: &Connection, name: String, text: &str) -> rusqlite::Result<
     let tokens = words(text);
     table.autoincrement = tokens.iter().any(|token| token.eq_ignore_ascii_case("AUTOINCREMENT"));
     table.check_in = greatest_check(&tokens);
-    let without_rowid = ends_without_rowid(&tokens);
     if let [(_, _, kind, _)] = &key[..] {
         table.key_type = Some(kind.clone());
         // INTEGER PRIMARY KEY DESC is, by an old exception, no alias of the rowid: it alone has an index of its own.
@@ -132,21 +131,15 @@ fn table(connection: &Connection, name: String, text: &str) -> rusqlite::Result<
             [&table.name],
             |row| row.get(0),
         )?;
-        table.rowid_key = kind == "INTEGER" && !without_rowid && !own_index;
+        table.rowid_key = kind == "INTEGER" && !table.without_rowid && !own_index;
     }
     table.nullable_key = key
         .iter()
-        .filter(|(_, _, _, not_null)| !not_null && !table.rowid_key && !without_rowid)
+        .filter(|(_, _, _, not_null)| !not_null && !table.rowid_key && !table.without_rowid)
         .map(|(_, column, _, _)| column.clone())
         .collect();
     table.key = key.into_iter().map(|(_, column, _, _)| column).collect();
     Ok(table)
-}
-
-/// Whether a CREATE TABLE ends with `WITHOUT ROWID`, alone or beside `STRICT`.
-fn ends_without_rowid(tokens: &[&str]) -> bool {
-    let options: Vec<String> = tokens.iter().rev().take(4).map(|token| token.to_uppercase()).collect();
-    options.windows(2).any(|pair| pair[0] == "ROWID" && pair[1] == "WITHOUT")
 }
 
 /// Greatest number of constants in `IN (…)` within CHECK constraints.

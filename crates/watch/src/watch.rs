@@ -217,7 +217,7 @@ impl Explain {
     /// # Errors
     /// If they are invalid.
     pub fn new() -> Result<Self, WatchError> {
-        Ok(Self { judge: Judge::new(), rules: litelab_doctor::rule::events()? })
+        Ok(Self { judge: Judge::default(), rules: litelab_doctor::rule::events()? })
     }
 
     /// The rules, in the order in which they are tried.

@@ -80,7 +80,7 @@ fn judged(path: &Path, file: File, judge: &Judge, rules: &[Rule]) {
 
 #[test]
 fn damaged_files_never_panic() {
-    let (judge, rules, folder) = (Judge::new(), rule::all().unwrap(), tempfile::tempdir().unwrap());
+    let (judge, rules, folder) = (Judge::default(), rule::all().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("app.db");
     let cases = (0..4usize, proptest::array::uniform4(change()), 0..JUDGED);
     let mut runner = TestRunner::new(ProptestConfig::with_source_file(file!()));

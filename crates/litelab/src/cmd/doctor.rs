@@ -118,7 +118,7 @@ fn examine(args: &Args, rules: &[Rule]) -> Result<Exit> {
     if let Some(name) = &args.driver {
         facts.app = Some(connections(args, name, &facts)?);
     }
-    let findings = Judge::new().findings(rules, &facts)?;
+    let findings = Judge::default().findings(rules, &facts)?;
     let file = args.db.as_deref().map_or_else(|| facts.file.name.clone(), |path| path.display().to_string());
     let statements = args.sql.as_deref().map(|path| path.display().to_string());
     match args.format {
