@@ -49,6 +49,15 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All severities, the worst first.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Note];
+
+    /// The severity of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.name() == name)
+    }
+
     /// The word in output and files.
     #[must_use]
     pub fn name(self) -> &'static str {

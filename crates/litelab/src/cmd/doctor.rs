@@ -68,8 +68,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
     /// Severity from which findings end with exit code 3
-    #[arg(long, value_enum, default_value = "error")]
-    fail_on: Bar,
+    #[arg(long, default_value = "error", value_parser = ["error", "warning", "note", "never"])]
+    fail_on: String,
     /// Show findings of these rules only (repeatable)
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
@@ -87,14 +87,6 @@ enum Format {
     Json,
     Sarif,
     Github,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Bar {
-    Error,
-    Warning,
-    Note,
-    Never,
 }
 
 /// Examines, judges and prints.
@@ -129,13 +121,8 @@ fn examine(args: &Args, rules: &[Rule]) -> Result<Exit> {
         }
         Format::Github => findings.iter().for_each(|finding| github(finding, &file, statements.as_deref())),
     }
-    let bar = match args.fail_on {
-        Bar::Error => Some(Severity::Error),
-        Bar::Warning => Some(Severity::Warning),
-        Bar::Note => Some(Severity::Note),
-        Bar::Never => None,
-    };
-    let missed = bar.is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
+    let missed =
+        Severity::named(&args.fail_on).is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
     Ok(if missed { Exit::Threshold } else { Exit::Ok })
 }
 
@@ -184,7 +171,7 @@ fn listed(args: &Args, rules: &[Rule]) -> Result<Exit> {
             return Err(BadInput(what).into());
         }
         let mut one = Args::from_arg_matches(&parsed).map_err(bad)?;
-        (one.format, one.fail_on) = (args.format, args.fail_on);
+        (one.format, one.fail_on) = (args.format, args.fail_on.clone());
         if one.db.is_none() && one.driver.is_none() {
             return Err(BadInput(format!("{FILE}: [{}]: {usage}", check.join(", "))).into());
         }

@@ -3,6 +3,7 @@
 use anstyle::Style;
 use litelab_doctor::facts::App;
 use litelab_doctor::{Facts, Finding, Rule, Severity, judge};
+use litelab_report::number;
 
 use crate::{output, style};
 
@@ -28,9 +29,9 @@ pub fn print(facts: &Facts, findings: &[Finding], rules: &[Rule]) {
     }
     let count = |severity: Severity| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count();
-        format!("{count} {}{}", severity.name(), if count == 1 { "" } else { "s" })
+        number::counted(count as u64, severity.name())
     };
-    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(count).join(", ");
+    let counts = Severity::ALL.map(count).join(", ");
     let more = if findings.is_empty() { "" } else { "; `litelab doctor --explain ID` explains a rule" };
     output::line(format_args!("{counts}{more}"));
 }

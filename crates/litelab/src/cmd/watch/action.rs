@@ -45,8 +45,7 @@ impl Actions {
     /// Starts the programs for an event, unless it is not severe enough, ends, or came too soon after the last.
     pub fn take(&mut self, event: &Event) {
         self.reap();
-        let severity = [Severity::Error, Severity::Warning].into_iter().find(|s| s.name() == event.severity);
-        let severe = severity.unwrap_or(Severity::Note) >= self.least;
+        let severe = Severity::named(&event.severity).unwrap_or(Severity::Note) >= self.least;
         if event.phase == Phase::End || !severe || (self.exec.is_none() && self.webhook.is_none()) {
             return;
         }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use litelab_doctor::Severity;
 use litelab_model::{Quantity, Scalar, Vars};
 use litelab_record::recording::Recording;
@@ -61,8 +62,8 @@ pub struct Args {
     #[arg(long, value_name = "URL", conflicts_with = "once")]
     webhook: Option<String>,
     /// Least severity of events for --exec and --webhook
-    #[arg(long, value_enum, value_name = "SEVERITY", default_value = "warning")]
-    on: Bar,
+    #[arg(long, value_name = "SEVERITY", default_value = "warning", value_parser = severity())]
+    on: Severity,
     /// Least time between two calls of --exec or --webhook for the same kind of event of a database
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = duration)]
     every: Duration,
@@ -71,25 +72,13 @@ pub struct Args {
     record: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Bar {
-    Error,
-    Warning,
-    Note,
-}
-
-impl From<Bar> for Severity {
-    fn from(bar: Bar) -> Self {
-        match bar {
-            Bar::Error => Self::Error,
-            Bar::Warning => Self::Warning,
-            Bar::Note => Self::Note,
-        }
-    }
-}
-
 const SHORTEST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(60);
+
+fn severity() -> impl TypedValueParser<Value = Severity> {
+    let names = PossibleValuesParser::new(Severity::ALL.map(Severity::name));
+    names.try_map(|name| Severity::named(&name).ok_or("it is no severity"))
+}
 
 fn duration(text: &str) -> Result<Duration, String> {
     let micros = Quantity::from(Scalar::Text(text.to_owned())).micros(&Vars::new())?;

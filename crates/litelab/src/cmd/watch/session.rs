@@ -55,7 +55,7 @@ impl Session {
             interval,
             due: Instant::now(),
             server,
-            actions: Actions::new(args.exec.clone(), args.webhook.clone(), args.on.into(), args.every)?,
+            actions: Actions::new(args.exec.clone(), args.webhook.clone(), args.on, args.every)?,
             recorder,
             has_failed: false,
             counts: litelab_watch::metrics::Counts::default(),
