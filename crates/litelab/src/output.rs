@@ -85,6 +85,12 @@ pub fn lines(text: &str) {
     out(format_args!("{}", text::printable_lines(text)));
 }
 
+/// Prints a value as indented JSON on standard output.
+pub fn json(value: &impl serde::Serialize) -> serde_json::Result<()> {
+    lines(&format!("{}\n", litelab_report::export::json::pretty(value)?));
+    Ok(())
+}
+
 /// Prints a page rendered by `litelab-report` on standard output, colours included.
 pub fn rendered(page: &str) {
     out(format_args!("{page}"));

@@ -14,7 +14,6 @@ use litelab_record::calibration::{self, Host, HostCalibration, Work};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
 use litelab_report::calibration::{EXPERIMENT, forecasts_of, noise};
-use litelab_report::export::json;
 use litelab_report::{document, terminal};
 
 use crate::exit::{BadInput, Exit};
@@ -151,7 +150,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 
 fn print(calibration: &HostCalibration, json: bool) -> Result<()> {
     if json {
-        output::lines(&format!("{}\n", json::pretty(calibration)?));
+        output::json(calibration)?;
     } else {
         output::rendered(&terminal::render(&document::of_calibration(calibration), style::report()));
     }

@@ -115,9 +115,9 @@ fn examine(args: &Args, rules: &[Rule]) -> Result<Exit> {
     let statements = args.sql.as_deref().map(|path| path.display().to_string());
     match args.format {
         Format::Text => text::print(&facts, &findings, rules),
-        Format::Json => json(&serde_json::json!({ "facts": facts, "findings": findings }))?,
+        Format::Json => output::json(&serde_json::json!({ "facts": facts, "findings": findings }))?,
         Format::Sarif => {
-            json(&sarif::log(rules, &findings, env!("CARGO_PKG_VERSION"), &file, statements.as_deref()))?;
+            output::json(&sarif::log(rules, &findings, env!("CARGO_PKG_VERSION"), &file, statements.as_deref()))?;
         }
         Format::Github => findings.iter().for_each(|finding| github(finding, &file, statements.as_deref())),
     }
@@ -303,11 +303,6 @@ fn pairs(texts: &[String], option: &str, example: &str) -> Result<Vec<(String, S
         _ => Err(BadInput(format!("{option} {text}: write NAME=VALUE, such as {example}"))),
     };
     texts.iter().map(parse).collect()
-}
-
-fn json(value: &serde_json::Value) -> Result<()> {
-    output::lines(&format!("{}\n", serde_json::to_string_pretty(value)?));
-    Ok(())
 }
 
 /// A workflow command of GitHub Actions.

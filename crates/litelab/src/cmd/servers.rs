@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use litelab_engine::servers::folder;
 use litelab_model::Server as Kind;
-use litelab_report::export::json;
 use litelab_servers::instance::{self, Condition, Options, State};
 use litelab_servers::{Instance, ServersError};
 use rustix::process::{Pid, Signal, kill_process};
@@ -144,7 +143,7 @@ fn status(server: Option<Kind>, dir: Option<PathBuf>, json: bool) -> Result<Exit
         }
     }
     if json {
-        output::lines(&format!("{}\n", json::pretty(&found)?));
+        output::json(&found)?;
     }
     Ok(Exit::Ok)
 }

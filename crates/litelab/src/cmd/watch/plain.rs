@@ -35,7 +35,7 @@ pub fn once(session: &mut Session, json: bool, stop: &AtomicBool) -> Result<Exit
         view = newer;
     }
     if json {
-        output::lines(&format!("{}\n", serde_json::to_string_pretty(&as_json(&view, &all)?)?));
+        output::json(&as_json(&view, &all)?)?;
         return Ok(Exit::Ok);
     }
     for database in &view.databases {
