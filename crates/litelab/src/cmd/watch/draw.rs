@@ -51,7 +51,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
         Constraint::Length(1),
     ]);
     let [title_at, table_at, rates_at, holders_at, processes_at, events_at, limits_at, keys_at] = parts.areas(area);
-    frame.render_widget(title(state, area.width, look), title_at);
+    frame.render_widget(title(state, area.width), title_at);
     if several {
         frame.render_widget(Paragraph::new(overview(&databases, state, table, look)), table_at);
     }
@@ -67,7 +67,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
         .iter()
         .map(|limit| Line::from(vec![look.color("not visible: ", Color::Yellow), Span::raw(clean(&limit.text))]));
     frame.render_widget(Paragraph::new(blind.take(limits.into()).collect::<Vec<_>>()), limits_at);
-    frame.render_widget(keys(state, several, look), keys_at);
+    frame.render_widget(keys(state, several), keys_at);
 }
 
 /// Styles, without colours if the terminal shows none.
@@ -116,7 +116,7 @@ fn cut(mut lines: Vec<Line<'static>>, room: u16) -> Vec<Line<'static>> {
     lines
 }
 
-fn title(state: &State, width: u16, _look: Look) -> Line<'static> {
+fn title(state: &State, width: u16) -> Line<'static> {
     let own = &state.view.watch;
     let every = match &state.position {
         Some(position) => position.clone(),
@@ -173,8 +173,7 @@ fn rates(frame: &mut Frame, area: Rect, database: &DatabaseView, history: Option
     }
     about.push(Span::raw(text));
     frame.render_widget(Line::from(about), rows[0]);
-    let rates = database.rates.unwrap_or_default();
-    let frame_bytes = f64::from(database.page_size.unwrap_or(0)) + 24.0;
+    let now = Point::of(database);
     let backlog = format!(
         "{} {}",
         database.backlog_bytes.map_or("-".into(), |backlog| bytes(backlog as f64)),
@@ -182,11 +181,11 @@ fn rates(frame: &mut Frame, area: Rect, database: &DatabaseView, history: Option
     );
     let per = |value: f64| format!("{}/s", bytes(value));
     let rows_of: [Row; 5] = [
-        ("commits", format!("{:.0}/s", rates.commits), |point| point.commits, None),
-        ("log written", per(rates.frames * frame_bytes), |point| point.written, None),
-        ("log copied", per(rates.checkpointed * frame_bytes), |point| point.copied, None),
+        ("commits", format!("{:.0}/s", now.commits), |point| point.commits, None),
+        ("log written", per(now.written), |point| point.written, None),
+        ("log copied", per(now.copied), |point| point.copied, None),
         ("backlog", backlog, |point| point.backlog, None),
-        ("write lock", format!("{:.0} % held", 100.0 * rates.write_locked), |point| point.locked, Some(1.0)),
+        ("write lock", format!("{:.0} % held", 100.0 * now.locked), |point| point.locked, Some(1.0)),
     ];
     for ((name, value, of, most), row) in rows_of.into_iter().zip(rows.iter().skip(1)) {
         let cells = Layout::horizontal([Constraint::Length(NAME), Constraint::Length(VALUE), Constraint::Min(0)]);
@@ -296,7 +295,7 @@ fn events(frame: &mut Frame, area: Rect, state: &State, explained: u16, look: Lo
     }
 }
 
-fn keys(state: &State, several: bool, _look: Look) -> Line<'static> {
+fn keys(state: &State, several: bool) -> Line<'static> {
     let databases = if several { format!("up/down database  s sort: {}  ", state.sort.name()) } else { String::new() };
     Line::from(Look::dim(format!("q end  p pause  {databases}left/right event")))
 }

@@ -95,8 +95,7 @@ pub fn run(session: &mut Session, stop: &AtomicBool) -> Result<()> {
         if !listens && ready && told.is_none_or(|told| told.elapsed() >= STATUS) {
             told = Some(Instant::now());
             for database in &view.databases {
-                output::line(format_args!("{} {} {}", time(view.at), database.path, status(database)));
-                lines(database, &view).iter().for_each(|line| output::line(format_args!("         {line}")));
+                print(database, &view);
             }
         }
         wait(session, stop);
@@ -124,8 +123,14 @@ pub fn event(event: &Event) {
     }
 }
 
+/// Prints a line about a database, and one for each holder of its locks.
+pub fn print(database: &DatabaseView, view: &View) {
+    output::line(format_args!("{} {} {}", time(view.at), database.path, status(database)));
+    lines(database, view).iter().for_each(|line| output::line(format_args!("         {line}")));
+}
+
 /// A database in one line.
-pub fn status(database: &DatabaseView) -> String {
+fn status(database: &DatabaseView) -> String {
     let mut out = database.mode.clone();
     if let Some(rates) = database.rates {
         let _ = write!(out, ", {:.0} commits/s, write lock {:.0} %", rates.commits, 100.0 * rates.write_locked);
@@ -144,7 +149,7 @@ pub fn status(database: &DatabaseView) -> String {
 }
 
 /// Holders of the locks of a database, one line each.
-pub fn lines(database: &DatabaseView, view: &View) -> Vec<String> {
+fn lines(database: &DatabaseView, view: &View) -> Vec<String> {
     let locks = database.locks.iter().map(|lock| {
         let held = age(lock.seconds, lock.at_least);
         format!("{:<10} held {held:>8}  {}", lock.lock, view.holder(lock.pid))

@@ -12,7 +12,7 @@ use super::plain;
 use super::screen::Terminal;
 use super::state::{Asked, State};
 use crate::exit::{BadInput, Exit};
-use crate::{interrupt, output};
+use crate::interrupt;
 
 /// Seconds by which a key goes back or forward.
 const STEP: f64 = 10.0;
@@ -32,14 +32,9 @@ pub fn run(recording: &Recording) -> Result<Exit> {
         play(recording, moments, &events)?;
         return Ok(Exit::Ok);
     }
-    for event in &events {
-        plain::event(event);
-    }
+    events.iter().for_each(plain::event);
     if let Some(view) = recording.view(moments - 1)? {
-        for database in &view.databases {
-            output::line(format_args!("{} {} {}", plain::time(view.at), database.path, plain::status(database)));
-            plain::lines(database, &view).iter().for_each(|line| output::line(format_args!("         {line}")));
-        }
+        view.databases.iter().for_each(|database| plain::print(database, &view));
     }
     Ok(Exit::Ok)
 }

@@ -40,6 +40,20 @@ pub struct Point {
     pub locked: f64,
 }
 
+impl Point {
+    pub fn of(database: &DatabaseView) -> Self {
+        let frame = f64::from(database.page_size.unwrap_or(0)) + 24.0;
+        let rates = database.rates.unwrap_or_default();
+        Self {
+            commits: rates.commits,
+            written: rates.frames * frame,
+            copied: rates.checkpointed * frame,
+            backlog: database.backlog_bytes.unwrap_or(0) as f64,
+            locked: rates.write_locked,
+        }
+    }
+}
+
 /// Order of the databases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
@@ -94,17 +108,8 @@ impl State {
         for database in &view.databases {
             let history = self.history.entry(database.path.clone()).or_default();
             let second = view.at.floor() > self.view.at.floor();
-            let frame = f64::from(database.page_size.unwrap_or(0)) + 24.0;
-            let rates = database.rates.unwrap_or_default();
-            let point = Point {
-                commits: rates.commits,
-                written: rates.frames * frame,
-                copied: rates.checkpointed * frame,
-                backlog: database.backlog_bytes.unwrap_or(0) as f64,
-                locked: rates.write_locked,
-            };
             if second || history.is_empty() {
-                history.push_back(point);
+                history.push_back(Point::of(database));
                 history.drain(..history.len().saturating_sub(HISTORY));
             }
         }
