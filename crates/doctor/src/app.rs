@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use litelab_model::advisory::Version;
 use litelab_model::pragma;
 use litelab_observe::temporary::Temporary;
-use litelab_protocol::{ConnectionSettings, Inspection, Value};
+use litelab_protocol::{ConnectionSettings, Inspect, Inspection, Value};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use thiserror::Error;
@@ -22,7 +22,7 @@ use crate::facts::{App, File, Key};
 use crate::setting;
 
 /// PRAGMAs that are read back on every connection.
-pub const READ_BACK: [&str; 26] = [
+const READ_BACK: [&str; 26] = [
     "journal_mode",
     "synchronous",
     "busy_timeout",
@@ -122,6 +122,21 @@ impl StandIn {
     pub fn dsn(&self, dsn: &str) -> String {
         let dsn = Dsn::parse(dsn);
         if dsn.is_memory() { dsn.with_path(&dsn.path) } else { dsn.with_path(&self.path.display().to_string()) }
+    }
+
+    /// A request for connections to the stand-in, opened by this DSN without options and settings.
+    #[must_use]
+    pub fn request(&self, driver: &str, connections: u32, dsn: String) -> Inspect {
+        Inspect {
+            protocol: litelab_protocol::VERSION,
+            driver: driver.to_owned(),
+            database: self.path.display().to_string(),
+            connections,
+            options: BTreeMap::new(),
+            settings: Vec::new(),
+            read_back: READ_BACK.map(str::to_owned).to_vec(),
+            dsn: Some(dsn),
+        }
     }
 
     /// Names of the files that the driver created beside the stand-in.

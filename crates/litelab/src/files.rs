@@ -48,11 +48,13 @@ pub fn new_run(directory: &Path, study: &str) -> PathBuf {
     path
 }
 
-/// The run file named on the command line; default: the newest in `directory`.
-pub fn find_run(run: Option<&Path>, directory: &Path) -> Result<PathBuf> {
-    if let Some(path) = run {
-        return Ok(path.to_path_buf());
-    }
+/// The run file named on the command line; default: the newest in [`DIRECTORY`].
+pub fn find_run(run: Option<&Path>) -> Result<PathBuf> {
+    run.map_or_else(|| newest(Path::new(DIRECTORY)), |path| Ok(path.to_path_buf()))
+}
+
+/// The newest run file in a directory.
+fn newest(directory: &Path) -> Result<PathBuf> {
     let none = || BadInput(format!("{}: no runs here; name one, or begin with `litelab run`", directory.display()));
     let entries = std::fs::read_dir(directory).map_err(|_| none())?;
     let newest = entries
@@ -157,7 +159,7 @@ mod tests {
             let file = std::fs::File::create(directory.path().join(name)).unwrap();
             file.set_modified(moment).unwrap();
         }
-        let newest = find_run(None, directory.path()).unwrap();
+        let newest = newest(directory.path()).unwrap();
         assert_eq!(newest.file_name().unwrap(), "a-20260131-123456-2.db");
     }
 }

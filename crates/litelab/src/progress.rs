@@ -282,10 +282,10 @@ pub fn describe(plan: &Plan) -> Vec<String> {
     )];
     for (index, scenario) in plan.scenarios.iter().enumerate() {
         let variants = plan.variants.iter().filter(|a| a.scenario == index).count();
+        let variants = number::counted(variants as u64, "variant");
         let varies =
             if scenario.dimensions.is_empty() { "nothing varies".to_owned() } else { scenario.dimensions.join(", ") };
-        let noun = if variants == 1 { "variant" } else { "variants" };
-        lines.push(format!("  {}: {variants} {noun} ({varies}) {}", scenario.name, scenario.question));
+        lines.push(format!("  {}: {variants} ({varies}) {}", scenario.name, scenario.question));
         let least = plan.least_rounds(index);
         if scenario.rounds < least {
             let rounds = scenario.rounds;

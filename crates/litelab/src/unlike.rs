@@ -9,7 +9,7 @@ pub struct Allowance {
     /// Continue although the runs differ in host, driver or work (schema, data, transactions, settings); without a
     /// value: in any of them
     #[arg(
-        long,
+        long = "allow-unlike",
         value_name = "WHAT",
         value_parser = PossibleValuesParser::new(["host", "driver", "work"]).map(|kind| match kind.as_str() {
             "host" => Unlike::Host,
@@ -21,12 +21,5 @@ pub struct Allowance {
         require_equals = true,
         default_missing_value = "host,driver,work"
     )]
-    allow_unlike: Vec<Unlike>,
-}
-
-impl Allowance {
-    /// The permitted kinds of difference.
-    pub fn kinds(&self) -> Vec<Unlike> {
-        self.allow_unlike.clone()
-    }
+    pub kinds: Vec<Unlike>,
 }

@@ -136,5 +136,5 @@ fn options(args: &Args) -> Result<CompareOptions> {
             share.ok_or_else(|| BadInput(format!("--tolerance: `{text}` is no share between 0 and 1, such as 5%")))
         })
         .transpose()?;
-    Ok(CompareOptions { tolerance, metrics: pivot::metrics(&args.metric)?, allow_unlike: args.unlike.kinds() })
+    Ok(CompareOptions { tolerance, metrics: pivot::metrics(&args.metric)?, allow_unlike: args.unlike.kinds.clone() })
 }

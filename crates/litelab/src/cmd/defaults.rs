@@ -1,14 +1,12 @@
 //! `litelab defaults [DRIVER…]`: what each driver does as it comes.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
+use litelab_doctor::StandIn;
 use litelab_doctor::facts::File;
-use litelab_doctor::{StandIn, app};
 use litelab_engine::EngineError;
 use litelab_engine::runner::{NOOP, Runner};
 use litelab_model::pragma;
-use litelab_protocol::{DriverDescription, Inspect, Inspection, Upgrade, Value};
+use litelab_protocol::{DriverDescription, Inspection, Upgrade, Value};
 
 use crate::exit::Exit;
 use crate::{installation, output, style};
@@ -131,27 +129,14 @@ fn stand_in(wal: bool) -> Result<StandIn> {
 /// Two connections to a database, opened by its path alone.
 fn opened(runner: &Runner, driver: &DriverDescription, wal: bool) -> Result<Inspection> {
     let stand_in = stand_in(wal)?;
-    Ok(runner.inspect(&request(driver, &stand_in, stand_in.path().display().to_string()))?)
-}
-
-fn request(driver: &DriverDescription, stand_in: &StandIn, dsn: String) -> Inspect {
-    Inspect {
-        protocol: litelab_protocol::VERSION,
-        driver: driver.name.clone(),
-        database: stand_in.path().display().to_string(),
-        connections: 2,
-        options: BTreeMap::new(),
-        settings: Vec::new(),
-        read_back: app::READ_BACK.map(str::to_owned).to_vec(),
-        dsn: Some(dsn),
-    }
+    Ok(runner.inspect(&stand_in.request(&driver.name, 2, stand_in.path().display().to_string()))?)
 }
 
 /// What a driver does with a key in its DSN that it does not know.
 fn unknown_key(runner: &Runner, driver: &DriverDescription) -> Result<&'static str> {
     let stand_in = stand_in(false)?;
     let dsn = format!("{}?{UNKNOWN}=1", stand_in.path().display());
-    let inspection = runner.inspect(&request(driver, &stand_in, dsn));
+    let inspection = runner.inspect(&stand_in.request(&driver.name, 2, dsn));
     Ok(match inspection {
         _ if !stand_in.created().is_empty() => "part of the file's name",
         Ok(_) => "ignored",

@@ -1,14 +1,15 @@
 //! `litelab doctor [DB]`: what is in effect, what is wrong, how to fix it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{Args as _, FromArgMatches as _};
+use litelab_doctor::dsn::Dsn;
 use litelab_doctor::facts::App;
 use litelab_doctor::look::{self, LookError, Options};
-use litelab_doctor::{Facts, Finding, Judge, Opening, Rule, Severity, StandIn, app, rule, sarif};
+use litelab_doctor::{Facts, Finding, Judge, Opening, Rule, Severity, StandIn, rule, sarif};
 use litelab_engine::EngineError;
 use litelab_engine::runner::{Driver, NOOP, Runner};
 use litelab_protocol::{Inspect, Setting};
@@ -202,11 +203,9 @@ fn chosen(rules: Vec<Rule>, args: &Args) -> Result<Vec<Rule>> {
 
 fn facts(args: &Args) -> Result<Facts> {
     let Some(path) = &args.db else {
-        let name = args.dsn.as_deref().map(|dsn| litelab_doctor::dsn::Dsn::parse(dsn).path);
-        return match (&args.driver, name) {
-            (Some(_), Some(name)) => Ok(look::nothing(file_name(Path::new(&name)))),
-            _ => Err(BadInput("name a database, or a driver with --driver and --dsn".into()).into()),
-        };
+        let none = || BadInput("name a database, or a driver with --driver and --dsn".into());
+        let path = PathBuf::from(Dsn::parse(args.dsn.as_deref().ok_or_else(none)?).path);
+        return Ok(look::nothing(path.file_name().and_then(|name| name.to_str()).unwrap_or("app.db")));
     };
     let sql = match &args.sql {
         Some(file) => Some(std::fs::read_to_string(file).map_err(|e| BadInput(format!("{}: {e}", file.display())))?),
@@ -214,10 +213,6 @@ fn facts(args: &Args) -> Result<Facts> {
     };
     let options = Options { check: args.check, fsync: args.fsync, sql, advise: args.advise };
     look::look(path, &options).map_err(|error: LookError| BadInput(error.to_string()).into())
-}
-
-fn file_name(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or("app.db")
 }
 
 /// Has the driver open the connections on a stand-in.
@@ -232,14 +227,9 @@ fn connections(args: &Args, name: &str, facts: &Facts) -> Result<App> {
     };
     let settings = opening.pragmas.iter().map(setting).collect();
     let request = Inspect {
-        protocol: litelab_protocol::VERSION,
-        driver: driver.name.clone(),
-        database: stand_in.path().display().to_string(),
-        connections: opening.connections,
         options: opening.options.clone(),
         settings,
-        read_back: app::READ_BACK.map(str::to_owned).to_vec(),
-        dsn: Some(stand_in.dsn(&opening.dsn)),
+        ..stand_in.request(&driver.name, opening.connections, stand_in.dsn(&opening.dsn))
     };
     let inspection = driver.runner.inspect(&request).map_err(|error| own_message(&error.to_string()));
     Ok(stand_in.facts(&opening, inspection))

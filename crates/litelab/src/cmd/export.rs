@@ -1,7 +1,7 @@
 //! `litelab export [RUN]`: writes a run as JSON, CSV, Markdown or folded stacks.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use litelab_record::RunFile;
@@ -41,7 +41,7 @@ enum Format {
 
 /// Exports the run.
 pub fn run(args: &Args) -> Result<Exit> {
-    let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
+    let file = files::find_run(args.run.as_deref())?;
     if args.tables.any() && !matches!(args.format, Format::Markdown) {
         let what = "--rows, --columns, --filter and --metric make tables: write them with --format markdown";
         return Err(BadInput(what.into()).into());

@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let runners = installation::runners()?;
     let (file, run) = match &args.resume {
         Some(file) => {
-            let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
+            let file = files::find_run(file.as_deref())?;
             let run = resumed(args, &info, &file, &runners)?;
             (file, run)
         }
@@ -139,8 +139,7 @@ fn resumed<'a>(args: &Args, before: &RunInfo, file: &Path, runners: &'a Runners)
 /// Refuses a difference in host, driver or work that `--allow-unlike` does not name, and warns of the others. Called
 /// before any trial.
 fn allow(unlike: &[Difference], args: &Args) -> Result<()> {
-    let allowed = args.unlike.kinds();
-    let refused: Vec<Difference> = unlike.iter().filter(|d| !allowed.contains(&d.of)).cloned().collect();
+    let refused: Vec<Difference> = unlike.iter().filter(|d| !args.unlike.kinds.contains(&d.of)).cloned().collect();
     if !refused.is_empty() {
         return Err(BadInput(ReportError::Unlike(refused).to_string()).into());
     }

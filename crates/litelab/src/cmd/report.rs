@@ -9,7 +9,7 @@ use anyhow::Result;
 use litelab_model::unknown;
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::{Analysis, analyse, recording};
-use litelab_report::{ReportError, export, html};
+use litelab_report::{ReportError, export, html, number};
 
 use crate::exit::{BadInput, Exit};
 use crate::{files, output, style};
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 }
 
 fn open(file: Option<&Path>) -> Result<Run> {
-    let file = files::find_run(file, Path::new(files::DIRECTORY))?;
+    let file = files::find_run(file)?;
     let run = RunFile::open(&file)?;
     let info = run.info()?;
     Ok(Run { file, run, info })
@@ -150,7 +150,7 @@ fn splice(path: &Path, run: &RunFile, info: &RunInfo) -> Result<()> {
         other => anyhow::Error::from(other),
     })?;
     files::replace(path, &mut |out| Ok(out.write_all(page.as_bytes())?))?;
-    let plural = if made == 1 { "" } else { "s" };
-    output::line(format_args!("{}: {made} table{plural} of {}", path.display(), info.plan.study));
+    let tables = number::counted(made as u64, "table");
+    output::line(format_args!("{}: {tables} of {}", path.display(), info.plan.study));
     Ok(())
 }

@@ -67,7 +67,7 @@ pub fn run(args: Args) -> Result<Exit> {
     let runners = installation::runners()?;
     let (file, run) = match &args.resume {
         Some(file) => {
-            let file = files::find_run(file.as_deref(), Path::new(files::DIRECTORY))?;
+            let file = files::find_run(file.as_deref())?;
             (file.clone(), Run::resume(args.place.resume(file)?, &runners, interrupt::stop())?)
         }
         None => {

@@ -31,7 +31,7 @@ pub struct Args {
 
 /// Prints a run: its tables, claims and findings, or the tables selected by dimension.
 pub fn run(args: &Args) -> Result<Exit> {
-    let file = files::find_run(args.run.as_deref(), Path::new(files::DIRECTORY))?;
+    let file = files::find_run(args.run.as_deref())?;
     if let Some(recording) = super::watch::recording(&file)? {
         if args.all || args.tables.any() {
             return Err(BadInput(format!("{}: a recording, which is shown without options", file.display())).into());
@@ -65,7 +65,7 @@ fn next(file: &Path, analysis: &Analysis) {
     if !std::io::stderr().is_terminal() {
         return;
     }
-    let newest = files::find_run(None, Path::new(files::DIRECTORY)).is_ok_and(|newest| newest == file);
+    let newest = files::find_run(None).is_ok_and(|newest| newest == file);
     let named = if newest { String::new() } else { format!(" {}", file.display()) };
     let rounds = analysis.scenarios.iter().filter_map(|scenario| scenario.answer.undecided.as_ref()?.rounds).max();
     let second = match rounds {
