@@ -20,4 +20,4 @@ mod thresholds;
 mod tracker;
 pub mod watch;
 
-pub use watch::{Explain, Watch, WatchError};
+pub use watch::{Explain, Watch};

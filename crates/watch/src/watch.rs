@@ -3,28 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use litelab_doctor::{Judge, Rule, process};
+use litelab_doctor::{Judge, Rule, RuleError, process};
 use litelab_observe::ProcessUsage;
 use litelab_observe::live::{Look, Seen};
 use minijinja::Value;
-use thiserror::Error;
 
 use crate::detect::{Condition, Detector};
 use crate::event::{DatabaseFacts, Facts, Kind, ProcessFacts};
 use crate::limits;
 use crate::tracker::Tracker;
 use litelab_record::recording::{DatabaseView, Event, Own, Phase, ProcessView, View};
-
-/// Error of the built-in rules.
-#[derive(Debug, Error)]
-pub enum WatchError {
-    /// A file of rules is invalid.
-    #[error(transparent)]
-    Rules(#[from] litelab_doctor::RuleError),
-    /// A condition or a message of a rule is invalid.
-    #[error("rule of an event: {0}")]
-    Template(#[from] minijinja::Error),
-}
 
 /// State between looks.
 pub struct Watch {
@@ -60,7 +48,7 @@ impl Watch {
     ///
     /// # Errors
     /// If a built-in rule is invalid.
-    pub fn new(paths: &[String], interval: Duration) -> Result<Self, WatchError> {
+    pub fn new(paths: &[String], interval: Duration) -> Result<Self, RuleError> {
         let databases = paths.iter().map(|path| (Tracker::new(path.clone()), Detector::default(), BTreeMap::new()));
         Ok(Self {
             databases: databases.collect(),
@@ -79,7 +67,7 @@ impl Watch {
     ///
     /// # Errors
     /// If a message of a built-in rule is invalid.
-    pub fn update(&mut self, look: &Look, unix: f64) -> Result<(View, Vec<Event>), WatchError> {
+    pub fn update(&mut self, look: &Look, unix: f64) -> Result<(View, Vec<Event>), minijinja::Error> {
         let now = Instant::now();
         self.late += u64::from(self.last.is_some_and(|last| now - last > self.interval * 3 / 2));
         self.last = Some(now);
@@ -216,7 +204,7 @@ impl Explain {
     ///
     /// # Errors
     /// If they are invalid.
-    pub fn new() -> Result<Self, WatchError> {
+    pub fn new() -> Result<Self, RuleError> {
         Ok(Self { judge: Judge::default(), rules: litelab_doctor::rule::events()? })
     }
 
