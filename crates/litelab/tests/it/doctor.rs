@@ -149,10 +149,6 @@ fn what_cannot_be_examined_is_one_line() {
         let line = refused(folder.path(), arguments);
         assert!(line.contains(words), "{arguments:?}: {line}");
     }
-    // A file that is no database is a finding, in one line too.
-    std::fs::write(folder.path().join("x.db"), [7; 5000]).unwrap();
-    let report = json(folder.path(), &["x.db"], 3);
-    assert_eq!(report["facts"]["file"]["state"], "foreign");
 }
 
 /// Rules of the error findings of a file.

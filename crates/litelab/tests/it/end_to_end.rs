@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::{ends, litelab, names, refused, rounds, run, said, send, study, words};
+use crate::common::{ends, litelab, names, refused, rounds, run, said, study, words};
 
 fn ok(output: &Output) -> String {
     ends(output, 0)
@@ -115,20 +115,6 @@ fn a_run_that_is_killed_is_valid_and_resumes() {
     let resumed = ok(&run(dir, &["run", "--resume", "k.db", "--all"]));
     assert!(resumed.contains("8 of 8"), "{resumed}");
     assert!(refused(dir, &["run", "--resume", "k.db"]).contains("nothing is left to do"));
-}
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_ends_well_and_says_how_to_go_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
-    let arguments = ["run", "smoke", "--rounds", "50", "-o", "c.db", "--only", "sharing", "--no-calibration"];
-    let child = litelab(dir, &arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    rounds(&dir.join("c.db"), 1);
-    send("-INT", &[child.id()]);
-    let output = child.wait_with_output().unwrap();
-    assert!(ends(&output, 130).contains("── sharing"), "what is there is shown");
-    assert!(said(&output).contains("litelab run --resume c.db"));
 }
 
 #[test]

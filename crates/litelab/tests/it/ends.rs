@@ -125,7 +125,7 @@ fn a_run_file_of_before_its_directory_was_kept_is_gone_on_with() {
 }
 
 #[test]
-fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
+fn a_second_process_is_refused_at_once_and_the_first_goes_on_until_ctrl_c() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     let child = going(&mut long(dir), dir);
@@ -137,7 +137,7 @@ fn a_second_process_is_refused_at_once_and_the_first_goes_on() {
     rounds(&dir.join("k.db"), 3);
     send("-INT", &[child.id()]);
     let output = ended(child);
-    ends(&output, 130);
+    assert!(ends(&output, 130).contains("── sharing"), "what is there is shown");
     assert!(said(&output).contains("go on with `litelab run --resume k.db`"));
     assert_eq!(names(dir), ["alias.db", "k.db", "litelab-runs"], "no lock is left");
 }
