@@ -57,7 +57,6 @@ struct Before {
     identity: Option<(u64, u64)>,
     moved: Option<PathBuf>,
     view: DatabaseView,
-    processes: BTreeSet<u32>,
 }
 
 /// Events that become one, because they come often.
@@ -103,9 +102,7 @@ impl Detector {
         self.files(moment, view, &mut found);
         self.space(now, view, &mut found);
         self.processes(now, view, shown, &mut found);
-        let processes = view.open_by.iter().copied().collect();
-        let moved = moved(moment).cloned();
-        self.before = Some(Before { identity: moment.identity, moved, view: view.clone(), processes });
+        self.before = Some(Before { identity: moment.identity, moved: moved(moment).cloned(), view: view.clone() });
         found
     }
 
@@ -283,9 +280,9 @@ impl Detector {
 
     fn processes(&mut self, now: Instant, view: &DatabaseView, shown: &dyn Fn(u32) -> String, found: &mut Found) {
         if let Some(before) = &self.before {
-            let is: BTreeSet<u32> = view.open_by.iter().copied().collect();
-            is.difference(&before.processes).for_each(|pid| self.came.add(1, Some(shown(*pid))));
-            before.processes.difference(&is).for_each(|pid| self.left.add(1, Some(shown(*pid))));
+            let [was, is] = [&before.view, view].map(|view| BTreeSet::from_iter(view.open_by.iter().copied()));
+            is.difference(&was).for_each(|pid| self.came.add(1, Some(shown(*pid))));
+            was.difference(&is).for_each(|pid| self.left.add(1, Some(shown(*pid))));
         }
         for (tally, verb) in [(&mut self.came, "opened"), (&mut self.left, "closed")] {
             if let Some((count, names)) = tally.due(now) {

@@ -1,20 +1,18 @@
 //! What cannot be seen here, and what helps.
 
+use std::collections::HashSet;
+
 use litelab_observe::Lock;
 use litelab_observe::environment::filesystem::class;
 use litelab_observe::live::{Look, Moment};
-
 use litelab_record::recording::Limit;
 
 /// Limits of a look, each once.
 pub(crate) fn of(look: &Look) -> Vec<Limit> {
-    let mut limits = Vec::new();
-    let mut add = |name: &str, text: String| limits.push(Limit { name: name.to_owned(), text });
+    let mut found = Vec::new();
     if !look.sees_locks {
-        add(
-            "no-locks",
-            "this system has no /proc/locks: backlog and sizes are shown, holders of locks are not".to_owned(),
-        );
+        let text = "this system has no /proc/locks: backlog and sizes are shown, holders of locks are not";
+        found.push(("no-locks", text.to_owned()));
     }
     let unreadable: Vec<u32> = look.processes.iter().filter(|p| !p.readable).map(|process| process.pid).collect();
     if !unreadable.is_empty() {
@@ -23,23 +21,16 @@ pub(crate) fn of(look: &Look) -> Vec<Limit> {
             "no permission for /proc/{pids}/fd: its locks come from /proc/locks ten times a second at most, its deleted files \
              and I/O are unknown; run as root or as the same user, or add CAP_SYS_PTRACE"
         );
-        add("no-permission", text);
+        found.push(("no-permission", text));
     } else if !look.complete && look.sees_locks {
-        add(
-            "no-permission",
-            "some processes may not be examined: those that hold a lock are shown, idle ones are not; run as root, or add \
-             CAP_SYS_PTRACE"
-                .to_owned(),
-        );
+        let text = "some processes may not be examined: those that hold a lock are shown, idle ones are not; run as root, or \
+                    add CAP_SYS_PTRACE";
+        found.push(("no-permission", text.to_owned()));
     }
-    for moment in &look.databases {
-        for (name, text) in of_database(moment) {
-            add(name, text);
-        }
-    }
-    let mut seen = std::collections::HashSet::new();
-    limits.retain(|limit| seen.insert((limit.name.clone(), limit.text.clone())));
-    limits
+    found.extend(look.databases.iter().flat_map(of_database));
+    let mut seen = HashSet::new();
+    found.retain(|limit| seen.insert(limit.clone()));
+    found.into_iter().map(|(name, text)| Limit { name: name.to_owned(), text }).collect()
 }
 
 fn of_database(moment: &Moment) -> Vec<(&'static str, String)> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use litelab_doctor::judge::bytes_in_words as bytes;
-use litelab_model::text;
+use litelab_model::text::line as clean;
 use litelab_record::recording::{DatabaseView, Event, Phase, ProcessView};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -98,11 +98,6 @@ impl Look {
         };
         self.color(format!("{:<7}", event.severity), color)
     }
-}
-
-/// Text of other programs without control characters.
-fn clean(text: &str) -> String {
-    text::line(text)
 }
 
 /// The first lines, and how many are missing.
