@@ -54,10 +54,13 @@ impl Judge {
     /// If a condition or a template of a rule is invalid.
     pub fn findings(&self, rules: &[Rule], facts: &Facts) -> Result<Vec<Finding>, TemplateError> {
         let mut findings = Vec::new();
+        let app = facts.app.as_ref();
+        let language = app.map(|app| app.language.to_lowercase()).unwrap_or_default();
+        let names = [app.map_or("", |app| app.driver.as_str()), language.as_str()];
         for rule in rules {
             for (about, item, line) in subjects(rule.about, facts) {
                 let context = context(facts, rule.about, item);
-                if let Some(finding) = self.apply(rule, &context, about, facts.app.as_ref().map(names), line)? {
+                if let Some(finding) = self.apply(rule, &context, about, names, line)? {
                     findings.push(finding);
                 }
             }
@@ -67,7 +70,7 @@ impl Judge {
     }
 
     /// The finding of one rule on one subject, if its condition is true. `context` holds the variables of the condition,
-    /// `driver` the names of driver and language under which the fix is looked up.
+    /// `names` are those of driver and language under which the fix is looked up.
     ///
     /// # Errors
     /// If the condition or a template of the rule is invalid.
@@ -76,14 +79,13 @@ impl Judge {
         rule: &Rule,
         context: &Value,
         about: String,
-        driver: Option<[String; 2]>,
+        names: [&str; 2],
         line: Option<usize>,
     ) -> Result<Option<Finding>, TemplateError> {
         if !self.environment.compile_expression(&rule.when)?.eval(context)?.is_true() {
             return Ok(None);
         }
-        let [driver, language] = driver.unwrap_or_default();
-        let fix = [driver.as_str(), language.as_str(), "any"].into_iter().find_map(|name| rule.fix.get(name));
+        let fix = names.into_iter().chain(["any"]).find_map(|name| rule.fix.get(name));
         Ok(Some(Finding {
             rule: rule.id.clone(),
             severity: rule.severity,
@@ -105,11 +107,6 @@ fn time_in_words(seconds: f64) -> String {
         s => (s * 1e6, "µs"),
     };
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
-}
-
-/// Names under which a rule's fix is looked up: driver and language.
-fn names(app: &crate::facts::App) -> [String; 2] {
-    [app.driver.clone(), app.language.to_lowercase()]
 }
 
 /// Variables of a condition.

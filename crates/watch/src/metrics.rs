@@ -8,10 +8,9 @@ use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
-use litelab_record::recording::Event;
-use litelab_record::recording::{DatabaseView, View};
+use litelab_record::recording::{DatabaseView, Event, Phase, View};
 
 /// Content type of the text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -25,7 +24,7 @@ pub struct Counts(BTreeMap<[String; 3], u64>);
 impl Counts {
     /// Counts an event, once.
     pub fn add(&mut self, event: &Event) {
-        if event.phase != litelab_record::recording::Phase::End {
+        if event.phase != Phase::End {
             let key = [event.database.clone(), event.kind.clone(), event.rule.clone()];
             *self.0.entry(key).or_default() += 1;
         }
@@ -159,10 +158,7 @@ impl Exposition {
         values.for_each(|(labels, value)| {
             family.get_or_create(&labels).set(value);
         });
-        match unit {
-            Some(unit) => self.0.register_with_unit(name, help, unit, family),
-            None => self.0.register(name, help, family),
-        }
+        self.register(name, help, unit, family);
     }
 
     fn counter(&mut self, name: &str, help: &str, unit: Option<Unit>, values: impl Iterator<Item = (Labels, f64)>) {
@@ -170,9 +166,13 @@ impl Exposition {
         values.for_each(|(labels, value)| {
             family.get_or_create(&labels).inc_by(value);
         });
+        self.register(name, help, unit, family);
+    }
+
+    fn register(&mut self, name: &str, help: &str, unit: Option<Unit>, metric: impl Metric) {
         match unit {
-            Some(unit) => self.0.register_with_unit(name, help, unit, family),
-            None => self.0.register(name, help, family),
+            Some(unit) => self.0.register_with_unit(name, help, unit, metric),
+            None => self.0.register(name, help, metric),
         }
     }
 }

@@ -221,7 +221,6 @@ impl Explain {
     /// If a condition or a message is invalid.
     pub fn apply(&self, facts: &Value, names: [&str; 2]) -> Result<Option<Event>, minijinja::Error> {
         for rule in &self.rules {
-            let names = Some(names.map(str::to_owned));
             if let Some(found) = self.judge.apply(rule, facts, String::new(), names, None)? {
                 return Ok(Some(Event {
                     rule: found.rule,

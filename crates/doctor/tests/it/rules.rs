@@ -59,8 +59,7 @@ fn context(facts: &Map<String, Value>) -> Item {
 }
 
 fn fires(rule: &Rule, facts: &Map<String, Value>) -> Option<litelab_doctor::Finding> {
-    let names = Some(["go:modernc".to_owned(), "go".to_owned()]);
-    let found = Judge::default().apply(rule, &context(facts), "x".into(), names, None);
+    let found = Judge::default().apply(rule, &context(facts), "x".into(), ["go:modernc", "go"], None);
     found.unwrap_or_else(|error| panic!("{}: {error:#}", rule.id))
 }
 
