@@ -193,38 +193,6 @@ fn large_databases_are_made_and_checked() {
 }
 
 #[test]
-fn a_users_own_database_is_measured_on_copies_and_stays_as_it_was() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
-    let app = dir.join("app.db");
-    rusqlite::Connection::open(&app)
-        .unwrap()
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT); \
-             INSERT INTO note(text) VALUES ('one'), ('two'), ('three')",
-        )
-        .unwrap();
-    let before = std::fs::read(&app).unwrap();
-    std::fs::create_dir(dir.join("ours")).unwrap();
-    std::fs::write(
-        dir.join("ours/notes.toml"),
-        "name = \"notes\"\n[data]\nfrom = \"../app.db\"\n[transaction.add]\nsql = \"INSERT INTO note(text) VALUES (:t)\"\n\
-         param.t = { text = 10 }\n[[invariant]]\nsql = \"SELECT count(*) FROM note\"\nequals = \"3 + committed.add\"\n",
-    )
-    .unwrap();
-    std::fs::write(
-        dir.join("ours/study.toml"),
-        "name = \"ours\"\ntitle = \"Ours\"\nrounds = 2\n[[scenario]]\nname = \"add\"\nworkload = \"notes.toml\"\n\
-         role.w = { run = \"add\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]\n",
-    )
-    .unwrap();
-    let table = ok(&run(dir, &["run", "ours/study.toml", "--rounds", "2", "-o", "ours.db", "--all"]));
-    assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
-    assert_eq!(std::fs::read(&app).unwrap(), before);
-    assert_eq!(names(dir), ["app.db", "litelab-runs", "ours", "ours.db"], "no -wal, no -shm beside it");
-}
-
-#[test]
 fn a_trial_that_breaks_its_invariant_is_a_failed_row_and_exit_code_1() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();

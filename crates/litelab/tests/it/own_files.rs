@@ -53,21 +53,25 @@ fn sql_of_a_study_reaches_no_file_of_the_user() {
 }
 
 #[test]
-fn a_database_with_virtual_tables_is_measured_on_copies() {
+fn a_database_is_measured_on_copies_with_its_virtual_tables_and_stays_as_it_was() {
     let folder = app(
         "PRAGMA journal_mode = WAL; CREATE TABLE note(id INTEGER PRIMARY KEY, text); CREATE VIRTUAL TABLE search USING fts5(text);
          CREATE VIRTUAL TABLE place USING rtree(id, x0, x1);
          CREATE TRIGGER added AFTER INSERT ON note BEGIN INSERT INTO search(rowid, text) VALUES (new.id, new.text); END;
          INSERT INTO note(text) VALUES ('one'), ('two'); INSERT INTO place VALUES (1, 2, 3)",
     );
-    let workload = "[data]\nfrom = \"app.db\"\n[transaction.t]\nsql = \"INSERT INTO note(text) VALUES (:t)\"\nparam.t = { text = 10 }\n\
+    let dir = folder.path();
+    std::fs::create_dir(dir.join("ours")).unwrap();
+    let scenario = "rounds = 2\nrole.w = { run = \"t\", count = 50 }\nvary.profile = [\"wal-normal\", \"delete-full\"]";
+    let workload = "[data]\nfrom = \"../app.db\"\n[transaction.t]\nsql = \"INSERT INTO note(text) VALUES (:t)\"\nparam.t = { text = 10 }\n\
         [[invariant]]\nsql = \"SELECT count(*) FROM search\"\nequals = \"2 + committed.t\"";
-    study(folder.path(), workload);
-    let before = files(folder.path());
-    let table = ends(&run(folder.path(), &["run", "s.toml", "-o", "r.db", "--no-calibration"]), 0);
-    assert!(table.contains("1 round"), "{table}");
-    std::fs::remove_file(folder.path().join("r.db")).unwrap();
-    assert!(files(folder.path()) == before);
+    common::study(&dir.join("ours"), scenario, workload);
+    let before = files(dir);
+    let table = ends(&run(dir, &["run", "ours/s.toml", "--rounds", "2", "-o", "r.db", "--all"]), 0);
+    assert!(table.contains("4 trials measured") && table.contains("delete-full"), "{table}");
+    assert_eq!(common::names(dir), ["app.db", "litelab-runs", "ours", "r.db"], "no -wal, no -shm beside it");
+    std::fs::remove_file(dir.join("r.db")).unwrap();
+    assert!(files(dir) == before);
 }
 
 #[test]
