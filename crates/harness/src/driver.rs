@@ -45,7 +45,27 @@ impl Driver {
     /// A driver whose calls block and that takes SQL, with every executor and every sharing except `group-commit`. Only
     /// `describe` calls `about`, which may open a database in memory.
     #[must_use]
-    pub const fn new<S: Open>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
+    pub fn new<S: Open>(name: &'static str, about: fn() -> Result<About, Fault>) -> Self {
+        Self::of(name, about, sharing::run::<S>, inspect::sessions::<S>)
+    }
+
+    /// A library that keeps its connections itself, under these executors and every sharing except `group-commit`.
+    /// [`Executor::Dedicated`] describes a library with one thread for each connection.
+    #[must_use]
+    pub fn library<L: Library>(
+        name: &'static str,
+        about: fn() -> Result<About, Fault>,
+        executors: &'static [Executor],
+    ) -> Self {
+        Self::of(name, about, library::run::<L>, inspect::library::<L>).executors(executors)
+    }
+
+    fn of(
+        name: &'static str,
+        about: fn() -> Result<About, Fault>,
+        run: Run,
+        inspect: fn(&Inspect) -> Result<Inspection, Fault>,
+    ) -> Self {
         Self {
             name,
             sharings: &SHARINGS,
@@ -53,32 +73,9 @@ impl Driver {
             interface: None,
             in_memory: true,
             about,
-            run: sharing::run::<S>,
+            run,
             group_commit: None,
-            inspect: inspect::sessions::<S>,
-        }
-    }
-
-    /// A library that keeps its connections itself, under these executors and these kinds of sharing
-    /// ([`litelab_protocol::Sharing::kind`]). [`Executor::Dedicated`] describes a library with one thread for each
-    /// connection.
-    #[must_use]
-    pub const fn library<L: Library>(
-        name: &'static str,
-        about: fn() -> Result<About, Fault>,
-        executor: &'static [Executor],
-        sharings: &'static [&'static str],
-    ) -> Self {
-        Self {
-            name,
-            sharings,
-            executors: executor,
-            interface: None,
-            in_memory: true,
-            about,
-            run: library::run::<L>,
-            group_commit: None,
-            inspect: inspect::library::<L>,
+            inspect,
         }
     }
 

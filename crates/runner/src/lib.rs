@@ -37,9 +37,7 @@ pub fn main(verb: Option<&str>) -> ExitCode {
         std::process::abort();
     }));
     let rusqlite = Driver::new::<Rusqlite>("rusqlite", || about("rusqlite")).group_commit::<Layer>();
-    let sharings = &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
-    let async_sqlite =
-        Driver::library::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated], sharings);
+    let async_sqlite = Driver::library::<AsyncSqlite>("async-sqlite", || about("async-sqlite"), &[Executor::Dedicated]);
     // Other kinds of sharing are those of the driver `rusqlite`.
     let by_hand = Driver::new::<Rusqlite>("by-hand", || about("rusqlite")).group_commit::<ByHand>();
     // The library of the driver `c` is SQLite itself.

@@ -17,13 +17,10 @@ use litelab_protocol::Executor;
 
 use crate::ours::Ours;
 
-const SHARINGS: [&str; 1] = ["group-commit"];
-
 fn main() -> ExitCode {
     let executors = &[Executor::Dedicated];
-    let ours = Driver::library::<Orchestrator<Ours<false>>>("duroxide-onewriter", describe::ours, executors, &SHARINGS);
-    let ceiling =
-        Driver::library::<Orchestrator<Ours<true>>>("duroxide-ceiling", describe::ceiling, executors, &SHARINGS);
-    let drivers = [ours, ceiling].map(|driver| driver.interface(interface()));
+    let ours = Driver::library::<Orchestrator<Ours<false>>>("duroxide-onewriter", describe::ours, executors);
+    let ceiling = Driver::library::<Orchestrator<Ours<true>>>("duroxide-ceiling", describe::ceiling, executors);
+    let drivers = [ours, ceiling].map(|driver| driver.sharings(&["group-commit"]).interface(interface()));
     litelab_harness::main("duroxide-onewriter", drivers)
 }

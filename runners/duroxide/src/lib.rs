@@ -15,7 +15,6 @@ use crate::built_in::BuiltIn;
 /// The driver of the provider under a name.
 #[must_use]
 pub fn driver(name: &'static str) -> Driver {
-    let executors = &[Executor::Dedicated];
-    let driver = Driver::library::<Orchestrator<BuiltIn>>(name, describe::about, executors, &["pool"]);
-    driver.interface(interface()).in_memory()
+    let driver = Driver::library::<Orchestrator<BuiltIn>>(name, describe::about, &[Executor::Dedicated]);
+    driver.sharings(&["pool"]).interface(interface()).in_memory()
 }

@@ -16,7 +16,6 @@ use litelab_harness::Driver;
 use litelab_protocol::Executor;
 
 fn main() -> ExitCode {
-    let sharings = &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
-    let sqlx = Driver::library::<pool::Sqlx>("sqlx", || describe::about("sqlx"), &[Executor::Dedicated], sharings);
+    let sqlx = Driver::library::<pool::Sqlx>("sqlx", || describe::about("sqlx"), &[Executor::Dedicated]);
     litelab_harness::main("sqlx", [sqlx, apalis::driver()])
 }

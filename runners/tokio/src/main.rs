@@ -17,19 +17,11 @@ use crate::pool::Deadpool;
 use crate::threads::TokioRusqlite;
 
 fn main() -> ExitCode {
-    let threads = Driver::library::<TokioRusqlite>(
-        "tokio-rusqlite",
-        || about("tokio-rusqlite"),
-        &[Executor::Dedicated],
-        &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"],
-    );
+    let threads =
+        Driver::library::<TokioRusqlite>("tokio-rusqlite", || about("tokio-rusqlite"), &[Executor::Dedicated]);
+    let pool = Driver::library::<Deadpool>("deadpool-sqlite", || about("deadpool-sqlite"), &[Executor::Offload]);
     // One connection for each worker would leave nothing to pool.
-    let pool = Driver::library::<Deadpool>(
-        "deadpool-sqlite",
-        || about("deadpool-sqlite"),
-        &[Executor::Offload],
-        &["one-connection", "pool", "writer-readers"],
-    );
+    let pool = pool.sharings(&["one-connection", "pool", "writer-readers"]);
     litelab_harness::main("tokio", [threads, pool])
 }
 

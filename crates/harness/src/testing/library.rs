@@ -9,8 +9,8 @@ use serde_json::json;
 use super::scratch::{MS, Scratch, insert, trial};
 use super::{Program, count, file, pragmas, role, select, timely, transaction, tries};
 
-/// A runner's program and its drivers of this kind: name, executor, kinds of sharing.
-pub struct Libraries(pub Program, pub &'static [(&'static str, Executor, &'static [&'static str])]);
+/// A runner's program and its drivers of this kind: name and executor.
+pub struct Libraries(pub Program, pub &'static [(&'static str, Executor)]);
 
 /// Generates a test from each of these functions, with the libraries that the caller passes.
 #[macro_export]
@@ -52,7 +52,7 @@ pub fn inspect(runner: &Program, driver: &str, dsn: &str) -> Result<Inspection, 
 
 /// Settings are lost with a connection that the library replaces, because they are not in the name.
 pub fn a_data_source_name_is_opened_by_the_library(Libraries(runner, drivers): &Libraries) {
-    for (name, ..) in *drivers {
+    for (name, _) in *drivers {
         for mode in ["delete", "wal"] {
             let scratch = Scratch::new();
             scratch.run(&format!("PRAGMA journal_mode = {mode}"));
@@ -69,7 +69,7 @@ pub fn a_data_source_name_is_opened_by_the_library(Libraries(runner, drivers): &
 /// A trial that the driver cannot execute is refused with a reason, and with the code if SQLite refuses it.
 pub fn what_cannot_be_done_is_said(Libraries(runner, drivers): &Libraries) {
     let scratch = Scratch::new();
-    for (name, executor, _) in *drivers {
+    for (name, executor) in *drivers {
         let roles = vec![role("w", 1, &[0], count(5))];
         let mut base = trial((name, *executor), vec![scratch.database()], vec![insert(Begin::None)], roles);
         base.sharing = Sharing::OneConnection;
@@ -111,7 +111,7 @@ pub fn what_is_no_sqlite_error_ends_the_trial(Libraries(runner, drivers): &Libra
         let failed = runner.fail(&trial);
         assert!(failed.reason.contains(reason) && failed.code.is_none(), "{name} {value} {fetch:?}: {failed:?}");
     };
-    for (name, executor, _) in *drivers {
+    for (name, executor) in *drivers {
         for value in [("CAST(x'ff' AS TEXT)", "utf-8"), ("x'ff'", "BLOB")] {
             for fetch in [Fetch::All, Fetch::Buffer, Fetch::First, Fetch::None] {
                 fails((*name, *executor), value, fetch);
@@ -122,7 +122,7 @@ pub fn what_is_no_sqlite_error_ends_the_trial(Libraries(runner, drivers): &Libra
 
 /// A long write blocks neither the runtime nor readers with connections of their own.
 pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Libraries(runner, drivers): &Libraries) {
-    for (name, executor, kinds) in *drivers {
+    for (name, executor) in *drivers {
         let slowest = |sharing: Sharing| {
             let scratch = Scratch::new();
             let mut write = insert(Begin::Immediate);
@@ -146,8 +146,6 @@ pub fn a_long_write_leaves_the_runtime_free_and_readers_apart_from_it_too(Librar
             });
         };
         seen(Sharing::OneConnection, &|read| read > 400 * MS);
-        if kinds.contains(&"writer-readers") {
-            seen(Sharing::WriterReaders { readers: 2 }, &|read| read < 250 * MS);
-        }
+        seen(Sharing::WriterReaders { readers: 2 }, &|read| read < 250 * MS);
     }
 }

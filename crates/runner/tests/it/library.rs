@@ -5,15 +5,13 @@ use litelab_harness::testing::Program;
 use litelab_harness::testing::library::Libraries;
 use litelab_protocol::Executor;
 
-const SHARINGS: &[&str] = &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"];
-
 const LIBRARIES: Libraries = Libraries(
     Program(env!("CARGO_BIN_EXE_litelab-runner-rusqlite")),
     &[
-        ("async-sqlite", Executor::Dedicated, SHARINGS),
-        ("rusqlite", Executor::Dedicated, SHARINGS),
-        ("rusqlite", Executor::Offload, SHARINGS),
-        ("c", Executor::Threads, SHARINGS),
+        ("async-sqlite", Executor::Dedicated),
+        ("rusqlite", Executor::Dedicated),
+        ("rusqlite", Executor::Offload),
+        ("c", Executor::Threads),
     ],
 );
 

@@ -6,10 +6,8 @@ use litelab_harness::testing::library::{Libraries, inspect};
 use litelab_harness::testing::{Program, Scratch};
 use litelab_protocol::Executor;
 
-const LIBRARIES: Libraries = Libraries(
-    Program(env!("CARGO_BIN_EXE_litelab-runner-sqlx")),
-    &[("sqlx", Executor::Dedicated, &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"])],
-);
+const LIBRARIES: Libraries =
+    Libraries(Program(env!("CARGO_BIN_EXE_litelab-runner-sqlx")), &[("sqlx", Executor::Dedicated)]);
 
 litelab_harness::library_tests!(LIBRARIES);
 

@@ -6,14 +6,7 @@ use litelab_protocol::Executor;
 
 const LIBRARIES: Libraries = Libraries(
     Program(env!("CARGO_BIN_EXE_litelab-runner-tokio")),
-    &[
-        (
-            "tokio-rusqlite",
-            Executor::Dedicated,
-            &["own-connection", "one-connection", "pool", "app-lock", "writer-readers"],
-        ),
-        ("deadpool-sqlite", Executor::Offload, &["one-connection", "pool", "writer-readers"]),
-    ],
+    &[("tokio-rusqlite", Executor::Dedicated), ("deadpool-sqlite", Executor::Offload)],
 );
 
 litelab_harness::library_tests!(LIBRARIES);
