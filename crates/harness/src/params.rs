@@ -15,6 +15,19 @@ pub enum Bound<'a> {
     Text(&'a str),
 }
 
+impl Bound<'_> {
+    /// The value as text, for a library whose values are texts; NULL is empty.
+    #[must_use]
+    pub fn to_text(self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Integer(i) => i.to_string(),
+            Self::Real(r) => r.to_string(),
+            Self::Text(text) => text.into(),
+        }
+    }
+}
+
 /// The values of one operation in the order in which its statements bind them.
 #[derive(Debug, Default)]
 pub struct Values {

@@ -73,23 +73,13 @@ pub trait Session: Sized {
 
 /// As [`Session`], with calls that are awaited.
 pub trait AsyncSession: Send {
-    /// Runs each statement and drops its rows.
-    ///
-    /// # Errors
-    /// A statement that fails.
+    /// As [`Session::script`].
     fn script(&mut self, statements: &[String]) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Runs one read transaction, then reads each PRAGMA by name; null if it returns no row.
-    ///
-    /// # Errors
-    /// A statement that fails.
+    /// As [`Session::settings`].
     fn settings(&mut self, names: &[String]) -> impl Future<Output = Result<Settings, Fault>> + Send;
 
-    /// Compiles the statements of the transactions at the indices `used`.
-    ///
-    /// # Errors
-    /// A transaction that cannot be executed: SQLite rejects a statement, or its parameters, columns or yields do not
-    /// exist.
+    /// As [`Session::prepare`].
     fn prepare(
         &mut self,
         transactions: &[Transaction],
@@ -97,29 +87,16 @@ pub trait AsyncSession: Send {
         mode: Prepare,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Sends the begin; nothing under autocommit.
-    ///
-    /// # Errors
-    /// [`Fault::Sqlite`] is counted, any other error ends the trial. The same holds for `commit` and `execute`.
+    /// As [`Session::begin`].
     fn begin(&mut self, begin: Begin) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Sends `COMMIT`.
-    ///
-    /// # Errors
-    /// As for `begin`.
+    /// As [`Session::commit`].
     fn commit(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Sends `ROLLBACK` if a transaction is open.
-    ///
-    /// # Errors
-    /// Any error ends the trial.
+    /// As [`Session::rollback`].
     fn rollback(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Binds parameters, runs the statement once and fetches. Returns the number of rows fetched, or changed by a
-    /// statement without columns.
-    ///
-    /// # Errors
-    /// As for `begin`.
+    /// As [`Session::execute`].
     fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> impl Future<Output = Result<u64, Fault>> + Send;
 }
 

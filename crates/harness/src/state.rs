@@ -112,12 +112,10 @@ impl TrialState {
         let trial = self.trial;
         let role = &trial.roles[id.role];
         let counters = &self.counters.counters[id.counters..][..role.steps.len()];
-        let mut transactions = Box::new(Transactions::new(trial, role, id.index, &self.retry)?);
-        transactions.counts = Some((tally, counters));
         Ok(Worker {
             id,
             role,
-            transactions,
+            transactions: Box::new(Transactions::new(trial, role, id.index, &self.retry, (tally, counters))?),
             number: id.place,
             schedule: self.schedules[id.role].as_ref(),
             window: self.window(role),

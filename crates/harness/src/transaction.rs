@@ -27,7 +27,7 @@ pub struct Transactions {
     memory: Memory,
     retry: &'static RetryPolicy,
     /// Where errors of the worker are counted.
-    pub counts: Option<(&'static Tally, &'static [Counters])>,
+    counts: (&'static Tally, &'static [Counters]),
     /// Clock of the trial, set at `go`.
     pub clock: Clock,
 }
@@ -109,6 +109,7 @@ impl Transactions {
         role: &'static Role,
         worker: u32,
         retry: &'static RetryPolicy,
+        counts: (&'static Tally, &'static [Counters]),
     ) -> Result<Self, Fault> {
         let mut names: Vec<String> = Vec::new();
         let mut place = |name: &str| {
@@ -126,7 +127,7 @@ impl Transactions {
             entries.push(Entry { step, plan, params, times: 0 });
         }
         let memory = Memory::new(names.len());
-        Ok(Self { entries, at: 0, values: Values::default(), memory, retry, counts: None, clock: Clock::start() })
+        Ok(Self { entries, at: 0, values: Values::default(), memory, retry, counts, clock: Clock::start() })
     }
 
     /// Index of the next transaction's step in the role.
@@ -243,9 +244,8 @@ impl Transactions {
         let plan = &self.entries[self.at].plan;
         match fault {
             Fault::Sqlite { code, message } => {
-                if let Some((tally, counters)) = self.counts {
-                    tally.met(self.at, counters, code, &message);
-                }
+                let (tally, counters) = self.counts;
+                tally.met(self.at, counters, code, &message);
                 self.memory.fail(plan, code, message);
             }
             other => return Err(other.during(&plan.spec.name)),

@@ -284,7 +284,7 @@ impl<S: Store> AsyncSession for Session<S> {
     async fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
         let argument = |at: usize| call.values.bound(&call.slots[at], effect.yielded);
         let count = |at: usize| number(argument(at), call);
-        let instance = text(argument(0));
+        let instance = argument(0).to_text();
         let operation = self.operations.get(call.transaction).and_then(|all| all.get(call.statement)?.as_ref());
         let (name, input, expected, job) = match operation {
             Some(Operation::FanOut(job)) => {
@@ -325,14 +325,5 @@ fn number(value: Bound<'_>, call: &Call<'_>) -> Result<u64, Fault> {
     match value {
         Bound::Integer(number @ 0..=1_000_000) => Ok(number as u64),
         other => Err(Fault::Other(format!("`{}`: {other:?} is not a number from 0 to 1000000", call.spec.sql))),
-    }
-}
-
-fn text(value: Bound<'_>) -> String {
-    match value {
-        Bound::Null => String::new(),
-        Bound::Integer(i) => i.to_string(),
-        Bound::Real(r) => r.to_string(),
-        Bound::Text(text) => text.into(),
     }
 }

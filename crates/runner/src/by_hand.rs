@@ -139,11 +139,6 @@ fn taken<R>(result: &Mutex<Option<R>>) -> Result<R, Fault> {
     result.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(|| ended(()))
 }
 
-/// Whether the request is of a transaction that writes.
-fn writes(request: &Request<'_>) -> Result<bool, Fault> {
-    request.writes().ok_or_else(|| Fault::Other("a group commit runs transactions alone".into()))
-}
-
 impl Library for ByHand {
     async fn open(
         location: &Database,
@@ -180,7 +175,7 @@ impl Library for ByHand {
     }
 
     async fn run(&self, mut request: Request<'static>) -> Result<Reply, Fault> {
-        if !writes(&request)? {
+        if !request.writes()? {
             return tokio::task::block_in_place(|| self.query(&mut request));
         }
         let checked = self.writing.clone();
@@ -205,7 +200,7 @@ impl Library for ByHand {
 
 impl GroupCommit for ByHand {
     fn run_blocking(&self, mut request: Request<'_>) -> Result<Reply, Fault> {
-        if !writes(&request)? {
+        if !request.writes()? {
             return self.query(&mut request);
         }
         let work = |connection: &Connection| request.run_attempt(&mut Cached::new(connection, &self.writing));

@@ -60,11 +60,6 @@ impl Layer {
     }
 }
 
-/// Whether the request is of a transaction that writes.
-fn writes(request: &Request<'_>) -> Result<bool, Fault> {
-    request.writes().ok_or_else(|| Fault::Other("the layer runs transactions alone".into()))
-}
-
 /// Number of frames after which SQLite would checkpoint: the statement runs on a separate connection, and the value is
 /// read back.
 fn autocheckpoint(sql: &str) -> Result<u32, Fault> {
@@ -111,7 +106,7 @@ impl Library for Layer {
     }
 
     async fn run(&self, mut request: Request<'static>) -> Result<Reply, Fault> {
-        let writes = writes(&request)?;
+        let writes = request.writes()?;
         let checked = if writes { self.writing.clone() } else { self.reading.clone() };
         let mut work = move |c: &Connection| request.run_attempt(&mut Cached::new(c, &checked)).map_err(LayerError);
         let done = match writes {
@@ -135,7 +130,7 @@ impl Library for Layer {
 
 impl GroupCommit for Layer {
     fn run_blocking(&self, mut request: Request<'_>) -> Result<Reply, Fault> {
-        let writes = writes(&request)?;
+        let writes = request.writes()?;
         let checked = if writes { &self.writing } else { &self.reading };
         let mut work = |c: &Connection| request.run_attempt(&mut Cached::new(c, checked)).map_err(LayerError);
         let done = match writes {

@@ -101,14 +101,18 @@ impl<'a> Request<'a> {
         Self(Kind::Statements(statements))
     }
 
-    /// Whether the transaction writes; `None` for a request without a transaction.
-    #[must_use]
-    pub fn writes(&self) -> Option<bool> {
+    /// Whether the transaction writes.
+    ///
+    /// # Errors
+    /// A request without a transaction.
+    pub fn writes(&self) -> Result<bool, Fault> {
         match &self.0 {
-            Kind::Transaction { transactions, .. } => Some(transactions.writes()),
-            Kind::Attempt(transactions, _) => Some(transactions.writes()),
-            Kind::Kept { writes, .. } => Some(*writes),
-            Kind::Script(_) | Kind::Settings { .. } | Kind::Statements(_) => None,
+            Kind::Transaction { transactions, .. } => Ok(transactions.writes()),
+            Kind::Attempt(transactions, _) => Ok(transactions.writes()),
+            Kind::Kept { writes, .. } => Ok(*writes),
+            Kind::Script(_) | Kind::Settings { .. } | Kind::Statements(_) => {
+                Err(Fault::Other("a layer runs transactions alone".into()))
+            }
         }
     }
 

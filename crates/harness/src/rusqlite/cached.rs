@@ -53,8 +53,7 @@ impl<'a> Cached<'a> {
 
 impl Session for Cached<'_> {
     fn script(&mut self, statements: &[String]) -> Result<(), Fault> {
-        let run = |sql: &String| connect::run_to_end(self.connection, sql).map_err(|e| fault(e).during(sql));
-        statements.iter().try_for_each(run)
+        connect::script(self.connection, statements)
     }
 
     fn settings(&mut self, names: &[String]) -> Result<BTreeMap<String, Value>, Fault> {

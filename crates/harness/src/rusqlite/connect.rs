@@ -21,8 +21,13 @@ pub fn location(database: &Database) -> String {
 
 /// Runs the settings in order.
 pub fn set(connection: &Connection, settings: &Settings) -> Result<(), Fault> {
+    script(connection, settings.settings.iter().map(|setting| &setting.sql))
+}
+
+/// Runs statements in order, each to its end.
+pub fn script<'a>(connection: &Connection, statements: impl IntoIterator<Item = &'a String>) -> Result<(), Fault> {
     let run = |sql: &String| run_to_end(connection, sql).map_err(|error| fault(error).during(sql));
-    settings.settings.iter().try_for_each(|setting| run(&setting.sql))
+    statements.into_iter().try_for_each(run)
 }
 
 /// Runs one statement and drops its rows. rusqlite's `execute_batch` would stop at the first row.

@@ -105,7 +105,7 @@ impl Session for Apalis {
         match &self.operations[call.transaction][call.statement] {
             Some(Operation::Enqueue) => {
                 let priority = if let Bound::Integer(priority) = argument(1) { priority.max(0) as usize } else { 0 };
-                let payload = text(argument(0));
+                let payload = argument(0).to_text();
                 self.runtime.block_on(self.queue.enqueue(payload, priority))?;
                 Ok(1)
             }
@@ -120,7 +120,7 @@ impl Session for Apalis {
                 Ok(1)
             }
             Some(Operation::Finish { done }) => {
-                let id = text(argument(0));
+                let id = argument(0).to_text();
                 Ok(u64::from(self.runtime.block_on(self.queue.finish(&id, *done))?))
             }
             None => Err(Fault::Other(format!("`{}` is no operation of this driver", call.spec.sql))),
@@ -131,15 +131,5 @@ impl Session for Apalis {
 impl Drop for Apalis {
     fn drop(&mut self) {
         self.runtime.block_on(self.queue.close());
-    }
-}
-
-/// Formats a value as text, the type of payloads and ids; a value that no claim yielded is empty.
-fn text(value: Bound<'_>) -> String {
-    match value {
-        Bound::Null => String::new(),
-        Bound::Integer(i) => i.to_string(),
-        Bound::Real(r) => r.to_string(),
-        Bound::Text(text) => text.into(),
     }
 }
