@@ -2,12 +2,12 @@
 //! conformance suite does not ask of a driver. They also hold for drivers whose connections the harness keeps.
 
 use litelab_protocol::{
-    Begin, Executor, Failed, Fetch, Inspect, Inspection, Load, Sharing, Trial, Until, Upgrade, VERSION, Work,
+    Begin, Executor, Failed, Fetch, Inspect, Inspection, Load, Sharing, Trial, Until, Upgrade, Work,
 };
 use serde_json::json;
 
 use super::scratch::{MS, Scratch, insert, trial};
-use super::{Program, count, file, pragmas, role, select, timely, transaction, tries};
+use super::{Program, count, file, inspect_request, pragmas, role, select, timely, transaction, tries};
 
 /// A runner's program and its drivers of this kind: name and executor.
 pub struct Libraries(pub Program, pub &'static [(&'static str, Executor)]);
@@ -33,21 +33,8 @@ macro_rules! library_tests {
 
 /// Inspects the database of the name with three connections and one setting, a busy timeout of 77 ms.
 pub fn inspect(runner: &Program, driver: &str, dsn: &str) -> Result<Inspection, String> {
-    let request = Inspect {
-        protocol: VERSION,
-        driver: driver.into(),
-        database: String::new(),
-        connections: 3,
-        options: [].into(),
-        settings: pragmas(&[("busy_timeout", "77")]),
-        read_back: vec!["busy_timeout".into()],
-        dsn: Some(dsn.into()),
-    };
-    let output = runner.verb("inspect", &serde_json::to_string(&request).expect("JSON"));
-    match output.status.success() {
-        true => Ok(serde_json::from_slice(&output.stdout).expect("an inspection")),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-    }
+    let settings = pragmas(&[("busy_timeout", "77")]);
+    runner.inspect(&Inspect { settings, read_back: vec!["busy_timeout".into()], ..inspect_request(driver, dsn) })
 }
 
 /// Settings are lost with a connection that the library replaces, because they are not in the name.

@@ -13,5 +13,7 @@ mod tries;
 pub use scratch::{MS, Scratch, insert};
 
 pub use program::{GO, Outcome, Program, lines};
-pub use trial::{count, file, param, pragmas, role, select, statement, transaction, trial, uniform};
+pub use trial::{
+    EXECUTORS, count, file, inspect_request, param, pragmas, role, select, statement, transaction, trial, uniform,
+};
 pub use tries::{timely, tries};

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 
-use litelab_protocol::{Failed, Message, Operation, Ready, Tick, Trial, TrialResult};
+use litelab_protocol::{Failed, Inspect, Inspection, Message, Operation, Ready, Tick, Trial, TrialResult};
 
 /// Line that follows the trial on a runner's standard input.
 pub const GO: &str = "{\"type\":\"go\"}\n";
@@ -84,6 +84,15 @@ impl Program {
         match &lines(&output)[..] {
             [Message::Failed(failed)] => failed.clone(),
             other => panic!("{other:?}"),
+        }
+    }
+
+    /// Inspects. An error is what the program has printed.
+    pub fn inspect(&self, request: &Inspect) -> Result<Inspection, String> {
+        let output = self.verb("inspect", &serde_json::to_string(request).expect("JSON"));
+        match output.status.success() {
+            true => Ok(serde_json::from_slice(&output.stdout).expect("an inspection")),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
     }
 

@@ -3,9 +3,27 @@
 use std::path::Path;
 
 use litelab_protocol::{
-    Begin, Connection, Database, Executor, Fetch, Load, Order, Param, Prepare, Retry, Role, Setting, Sharing, Source,
-    Statement, Step, Transaction, Trial, Until, VERSION, Work,
+    Begin, Connection, Database, Executor, Fetch, Inspect, Load, Order, Param, Prepare, Retry, Role, Setting, Sharing,
+    Source, Statement, Step, Transaction, Trial, Until, VERSION, Work,
 };
+
+/// Executors of a single process.
+pub const EXECUTORS: [Executor; 4] = [Executor::Threads, Executor::Inline, Executor::Offload, Executor::Dedicated];
+
+/// A request for three connections by a data source name, without settings.
+#[must_use]
+pub fn inspect_request(driver: &str, dsn: &str) -> Inspect {
+    Inspect {
+        protocol: VERSION,
+        driver: driver.into(),
+        database: String::new(),
+        connections: 3,
+        options: [].into(),
+        settings: vec![],
+        read_back: vec![],
+        dsn: Some(dsn.into()),
+    }
+}
 
 /// A statement that fetches and yields nothing.
 #[must_use]

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::common::*;
 use litelab_protocol::{
-    Begin, Database, Description, Executor, Fetch, Inspect, Inspection, Message, Order, Sharing, Source, Trial, Until,
-    VERSION, Work,
+    Begin, Database, Description, Executor, Fetch, Inspect, Message, Order, Sharing, Source, Trial, Until, VERSION,
+    Work,
 };
 use serde_json::json;
 
@@ -32,22 +32,17 @@ fn describe_lists_the_drivers_and_noop() {
 #[test]
 fn inspect_opens_as_told() {
     let mut request = Inspect {
-        protocol: VERSION,
-        driver: "scripted".into(),
         database: "/no/such/file".into(),
-        connections: 3,
         options: [("quiet".into(), json!(true))].into(),
-        settings: vec![],
         read_back: vec!["x".into()],
         dsn: None,
+        ..inspect_request("scripted", "")
     };
-    let ask = |request: &Inspect| RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));
-    let inspection: Inspection = serde_json::from_slice(&ask(&request).stdout).expect("inspection");
+    let inspection = RUNNER.inspect(&request).expect("an answer");
     assert_eq!(inspection.connections.len(), 3);
     assert_eq!(inspection.connections[2].settings, [("x".into(), 0.into())].into());
     request.options.insert("turbo".into(), json!(true));
-    let refused = ask(&request);
-    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("turbo"));
+    assert!(RUNNER.inspect(&request).expect_err("an unknown option").contains("turbo"));
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     // On a busy machine one may end before the other begins.
     let met = |only: &Operation| timely(only.errors.contains_key("SQLITE_BUSY_SNAPSHOT"), "they never met");
     tries(|_| {
-        let outcome = run(&trial);
+        let outcome = RUNNER.run(&trial);
         let only = outcome.only();
         // If the other one is still committing, the error is its lock instead of the stale snapshot.
         let seen: u64 = only.errors.values().map(|e| e.seen).sum();
@@ -37,7 +37,7 @@ fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
 
     trial.retry = Retry { attempts: 100_000, multiplier: 1.0, on: vec!["SQLITE_BUSY".into()], ..Retry::default() };
     tries(|_| {
-        let outcome = run(&trial);
+        let outcome = RUNNER.run(&trial);
         let only = outcome.only();
         assert!(only.errors.values().all(|e| e.cured == e.seen), "{:?}", only.errors);
         assert_eq!((only.committed, only.failed), (20, 0));
@@ -59,7 +59,7 @@ fn a_failed_transaction_leaves_nothing_behind(driver: &str) {
         let both = transaction("both", Begin::Deferred, params, statements);
         let mut trial = trial(driver, vec![scratch.database()], vec![both], vec![role("w", 1, &[0], count(4))]);
         trial.prepare = prepare;
-        let outcome = run(&trial);
+        let outcome = RUNNER.run(&trial);
         assert_eq!((outcome.only().committed, outcome.only().failed), (1, 3));
         assert_eq!(outcome.only().errors["SQLITE_CONSTRAINT_UNIQUE"].seen, 3);
         assert_eq!(scratch.number("SELECT count(*) FROM t"), 2);
@@ -75,12 +75,12 @@ fn a_commit_that_fails_after_the_first_row_is_seen(driver: &str) {
     let update = transaction("update", Begin::None, vec![], statements);
     let mut trial = trial(driver, vec![scratch.database()], vec![update], vec![role("w", 1, &[0], count(1))]);
     trial.connection.settings = pragmas(&[("busy_timeout", "0")]);
-    let outcome = run(&trial);
+    let outcome = RUNNER.run(&trial);
     assert_eq!((outcome.only().committed, outcome.only().failed), (0, 1));
     assert_eq!(outcome.only().errors["SQLITE_BUSY"].seen, 1);
     scratch.run("COMMIT");
     assert_eq!(scratch.number("SELECT a FROM t"), 1);
-    let outcome = run(&trial);
+    let outcome = RUNNER.run(&trial);
     assert_eq!((outcome.only().committed, outcome.only().failed), (1, 0));
     assert_eq!(scratch.number("SELECT a FROM t"), 99);
 }

@@ -1,6 +1,6 @@
 //! The verb `inspect` with a data source name.
 
-use litelab_protocol::{Inspect, Inspection, Upgrade, VERSION, Value};
+use litelab_protocol::{Inspect, Upgrade, Value};
 use serde_json::json;
 
 use crate::common::*;
@@ -8,27 +8,13 @@ use crate::common::*;
 const DRIVERS: [&str; 3] = ["rusqlite", "c", "async-sqlite"];
 
 fn request(driver: &str, dsn: &str) -> Inspect {
-    Inspect {
-        protocol: VERSION,
-        driver: driver.into(),
-        database: String::new(),
-        connections: 3,
-        options: [].into(),
-        settings: vec![],
-        read_back: vec!["busy_timeout".into(), "journal_mode".into()],
-        dsn: Some(dsn.into()),
-    }
-}
-
-fn ask(request: &Inspect) -> Result<Inspection, String> {
-    let output = RUNNER.verb("inspect", &serde_json::to_string(request).expect("JSON"));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(serde_json::from_slice(&output.stdout).expect("an inspection")) } else { Err(said) }
+    let read_back = vec!["busy_timeout".into(), "journal_mode".into()];
+    Inspect { read_back, ..inspect_request(driver, dsn) }
 }
 
 /// Busy timeout and journal mode of all connections, and the outcome of the upgrade.
 fn found(request: &Inspect) -> (Value, Value, Option<Upgrade>) {
-    let inspection = ask(request).expect("an answer");
+    let inspection = RUNNER.inspect(request).expect("an answer");
     assert_eq!(inspection.connections.len(), 3);
     let settings = &inspection.connections[0].settings;
     assert!(inspection.connections.iter().all(|other| other.settings == *settings), "{inspection:?}");
@@ -54,7 +40,7 @@ fn a_data_source_name_has_the_effect_of_the_driver() {
             }
             let memory = (patience.clone(), "memory".into(), None);
             if driver == "async-sqlite" {
-                let refused = ask(&request(driver, ":memory:")).expect_err("the library refuses it");
+                let refused = RUNNER.inspect(&request(driver, ":memory:")).expect_err("the library refuses it");
                 assert!(refused.contains("pools cannot use multiple connections"), "{refused}");
             } else {
                 assert_eq!(found(&request(driver, ":memory:")), memory, "{driver}");
@@ -71,11 +57,11 @@ fn a_data_source_name_has_the_effect_of_the_driver() {
 
 #[test]
 fn a_name_is_refused_where_it_means_nothing() {
-    let refused = ask(&request("noop", ":memory:")).expect_err("noop opens nothing");
+    let refused = RUNNER.inspect(&request("noop", ":memory:")).expect_err("noop opens nothing");
     assert!(refused.contains("driver `noop` opens no SQLite database by a data source name (`dsn`)"), "{refused}");
     let mut optioned = request("rusqlite", ":memory:");
     optioned.options.insert("turbo".into(), json!(1));
-    assert!(ask(&optioned).expect_err("rusqlite has no options").contains("option `turbo`"));
-    let nowhere = ask(&request("rusqlite", "/no/such/folder/test.db")).expect_err("no folder");
+    assert!(RUNNER.inspect(&optioned).expect_err("rusqlite has no options").contains("option `turbo`"));
+    let nowhere = RUNNER.inspect(&request("rusqlite", "/no/such/folder/test.db")).expect_err("no folder");
     assert!(nowhere.contains("SQLITE_CANTOPEN"), "{nowhere}");
 }

@@ -16,7 +16,7 @@ fn processes_share_the_rows_without_a_gap() {
     let mut committed = 0;
     for first in [0, 2] {
         (trial.roles[0].first_in_role, trial.roles[0].first_worker) = (first, first);
-        let outcome = run(&trial);
+        let outcome = RUNNER.run(&trial);
         committed += outcome.only().committed;
         assert_eq!(outcome.result.workers[0].worker, first);
     }
@@ -48,7 +48,7 @@ fn under_group_commit_one_that_fails_takes_back_its_own_only() {
         let mut trial = trial("rusqlite", vec![scratch.database()], vec![good, bad], roles);
         (trial.sharing, trial.executor, trial.runtime_threads) =
             (Sharing::GroupCommit { readers: 1 }, executor, Some(4));
-        let outcome = run(&trial);
+        let outcome = RUNNER.run(&trial);
         let (good, bad) = (outcome.operation("good", "insert"), outcome.operation("bad", "bad"));
         assert_eq!((good.committed, good.failed), (90, 0), "{context}");
         assert_eq!((bad.committed, bad.failed), (0, 20), "{context}");
@@ -68,7 +68,7 @@ fn a_group_commit_by_hand_does_the_same_work() {
             (Sharing::GroupCommit { readers: 1 }, executor, Some(4));
         trial.connection.settings.extend(pragmas(&[("journal_mode", "WAL"), ("synchronous", "FULL")]));
         trial.connection.read_back = ["synchronous", "journal_mode"].map(String::from).to_vec();
-        let outcome = run(&trial);
+        let outcome = RUNNER.run(&trial);
         let done = outcome.operation("w", "insert");
         assert_eq!((done.committed, done.failed), (90, 0), "{executor}");
         assert_eq!(scratch.number("SELECT count(*) FROM t"), 91, "{executor}");
@@ -86,12 +86,12 @@ fn group_commit_checkpoints_when_the_profile_says() {
     trial.sharing = Sharing::GroupCommit { readers: 1 };
     trial.connection.settings.extend(pragmas(&[("wal_autocheckpoint", "77"), ("synchronous", "FULL")]));
     trial.connection.read_back = ["wal_autocheckpoint", "synchronous", "journal_mode"].map(String::from).to_vec();
-    for connection in run(&trial).ready.connections {
+    for connection in RUNNER.run(&trial).ready.connections {
         let settings =
             ["wal_autocheckpoint", "synchronous", "journal_mode"].map(|name| connection.settings[name].to_string());
         assert_eq!(settings, ["77", "2", "wal"], "{}", connection.label);
     }
     let memory = Database::Memory { shared: true, name: "m".into(), setup: vec![], teardown: vec![] };
     trial.databases = vec![memory];
-    assert!(fail(&trial).reason.contains("memory database `m` has no write-ahead log"));
+    assert!(RUNNER.fail(&trial).reason.contains("memory database `m` has no write-ahead log"));
 }

@@ -18,7 +18,7 @@ fn what_is_bound_stays_while_the_same_is_yielded(driver: &str) {
         let all = vec![transaction("all", Begin::Immediate, params, vec![first, same, last])];
         let mut trial = trial(driver, vec![scratch.database()], all, vec![role("w", 1, &[0], count(3))]);
         trial.prepare = prepare;
-        assert_eq!(run(&trial).only().rows, 3 * (1 + 2 + 1), "{fetch:?}");
+        assert_eq!(RUNNER.run(&trial).only().rows, 3 * (1 + 2 + 1), "{fetch:?}");
         let right = "SELECT count(*) FROM done WHERE again = 'a long text to begin with' AND first = again || '!'
                      AND none IS NULL AND number = 1.5";
         assert_eq!(scratch.number(right), 3, "{fetch:?}");
@@ -44,7 +44,7 @@ fn virtual_tables_outlive_the_statements(driver: &str) {
         let all = vec![transaction("all", Begin::Immediate, params, statements)];
         let mut trial = trial(driver, vec![scratch.database()], all, vec![role("w", 1, &[0], count(40))]);
         (trial.prepare, trial.sharing) = (prepare, sharing);
-        assert_eq!(run(&trial).only().committed, 40);
+        assert_eq!(RUNNER.run(&trial).only().committed, 40);
         assert_eq!(scratch.number("SELECT count(*) FROM words WHERE words MATCH 'all'"), 40);
         assert_eq!(scratch.number("SELECT count(*) FROM boxes WHERE rtreecheck('boxes') = 'ok'"), 40);
     }
@@ -62,7 +62,7 @@ fn rows_of_every_kind_are_fetched(driver: &str) {
             let read = transaction("read", Begin::Deferred, vec![], vec![read]);
             let mut trial = trial(driver, vec![scratch.database()], vec![read], vec![role("r", 2, &[0], count(6))]);
             trial.prepare = prepare;
-            let outcome = run(&trial);
+            let outcome = RUNNER.run(&trial);
             assert_eq!((outcome.only().committed, outcome.only().rows), (6, 6_000), "{fetch:?} {prepare:?}");
         }
     }
@@ -75,12 +75,13 @@ fn hashes_are_checked(driver: &str) {
     for (fetch, expected) in [(Fetch::All, 20), (Fetch::Buffer, 20), (Fetch::First, 1), (Fetch::None, 0)] {
         let scratch = Scratch::new();
         let database = || vec![scratch.database()];
-        run(&trial(driver, database(), vec![write.clone()], vec![role("w", 1, &[0], count(20))]));
+        RUNNER.run(&trial(driver, database(), vec![write.clone()], vec![role("w", 1, &[0], count(20))]));
         let mut check = select("SELECT a, b FROM t ORDER BY id", &[], fetch);
         check.work = Work::Verify { value: "b".into(), hash: "a".into() };
         let check = transaction("check", Begin::None, vec![], vec![check]);
         let checked = || {
-            let outcome = run(&trial(driver, database(), vec![check.clone()], vec![role("r", 1, &[0], count(1))]));
+            let outcome =
+                RUNNER.run(&trial(driver, database(), vec![check.clone()], vec![role("r", 1, &[0], count(1))]));
             (outcome.only().counter("verified"), outcome.only().counter("mismatches"))
         };
         assert_eq!(checked(), (expected, 0), "{fetch:?}");
@@ -101,7 +102,8 @@ fn rows_are_counted_as_fetched(driver: &str) {
             let mut all = select("SELECT * FROM t", &[], fetch);
             all.work = work;
             let read = transaction("read", Begin::Deferred, vec![], vec![all]);
-            let outcome = run(&trial(driver, vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(3))]));
+            let outcome =
+                RUNNER.run(&trial(driver, vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(3))]));
             let only = outcome.only();
             assert_eq!((only.committed, only.rows), (3, 3 * rows), "{fetch:?}");
             let timed = matches!(fetch, Fetch::All | Fetch::Buffer);
@@ -131,7 +133,7 @@ fn only_changes_are_counted_of_writes(driver: &str) {
         statement("CREATE TABLE IF NOT EXISTS other(x)", &[]),
     ];
     let mixed = transaction("mixed", Begin::Immediate, vec![], statements);
-    let outcome = run(&trial(driver, vec![scratch.database()], vec![mixed], vec![role("w", 1, &[0], count(2))]));
+    let outcome = RUNNER.run(&trial(driver, vec![scratch.database()], vec![mixed], vec![role("w", 1, &[0], count(2))]));
     assert_eq!((outcome.only().committed, outcome.only().rows), (2, 2 * (4 + 1)));
 }
 

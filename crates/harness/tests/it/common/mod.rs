@@ -2,12 +2,9 @@
 #![allow(dead_code)]
 
 pub use litelab_harness::testing::*;
-use litelab_protocol::{Begin, Database, Executor, Fetch, Role, Statement, Transaction, Trial};
+use litelab_protocol::{Begin, Database, Fetch, Role, Statement, Transaction, Trial};
 
 pub const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-scripted"));
-
-/// Executors of a single process.
-pub const EXECUTORS: [Executor; 4] = [Executor::Threads, Executor::Inline, Executor::Offload, Executor::Dedicated];
 
 /// A scripted statement of which all rows are read.
 pub fn told(script: &str) -> Statement {

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 pub use litelab_harness::testing::*;
-use litelab_protocol::{Connection, Database, Executor, Failed, Role, Transaction, Trial};
+use litelab_protocol::{Connection, Database, Role, Transaction, Trial};
 
 pub const RUNNER: Program = Program(env!("CARGO_BIN_EXE_litelab-runner-rusqlite"));
 
@@ -24,17 +24,6 @@ macro_rules! on_each_driver {
     };
 }
 pub(crate) use on_each_driver;
-
-/// Executors within one process.
-pub const EXECUTORS: [Executor; 4] = [Executor::Threads, Executor::Inline, Executor::Offload, Executor::Dedicated];
-
-pub fn run(trial: &Trial) -> Outcome {
-    RUNNER.run(trial)
-}
-
-pub fn fail(trial: &Trial) -> Failed {
-    RUNNER.fail(trial)
-}
 
 /// One connection for each worker, WAL, no sync, 5 s busy timeout (rusqlite's default), no retry, no warm-up, no probe.
 pub fn trial(driver: &str, databases: Vec<Database>, transactions: Vec<Transaction>, roles: Vec<Role>) -> Trial {
