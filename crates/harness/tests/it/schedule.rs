@@ -1,8 +1,8 @@
-//! Order and times of execution: steps, arrivals, roles that end with another.
+//! Times of execution: arrivals, roles that end with another. The conformance suite tests the order of steps.
 
 use crate::common::*;
-use litelab_protocol::generator::{Stream, below, unit};
-use litelab_protocol::{Arrivals, Begin, Executor, Load, Order, Until};
+use litelab_protocol::generator::{Stream, unit};
+use litelab_protocol::{Arrivals, Begin, Executor, Load, Until};
 
 fn open_load(rate: f64, arrivals: Arrivals, hold_us: u64, ms: u64) -> Outcome {
     let mut roles = vec![role("r", 2, &[0], Until::Time { ms })];
@@ -52,22 +52,6 @@ fn exponential_arrivals_are_those_of_the_stream() {
         due <= 0.3
     });
     assert_eq!(only.committed + only.unserved, expected.count() as u64);
-}
-
-#[test]
-fn a_mix_is_drawn_by_weight() {
-    let read = |name: &str| one(name, Begin::None, told("ROWS 1"), 0);
-    let mut roles = vec![role("mix", 2, &[0, 1], count(4_000))];
-    roles[0].order = Order::Weighted;
-    roles[0].steps[0].weight = 19;
-    let outcome = RUNNER.run(&scripted(vec![read("often"), read("seldom")], roles));
-    let (often, seldom) = (outcome.operation("mix", "often").committed, outcome.operation("mix", "seldom").committed);
-    assert_eq!(often + seldom, 4_000);
-    // The draws that the contract defines: each number from 0 to 3999 is a row of the stream.
-    let stream = Stream::new(7, "mix.step");
-    let expected = (0..4_000).filter(|&row| below(stream.word(row), 20) >= 19).count() as u64;
-    assert_eq!(seldom, expected);
-    assert!((120..280).contains(&seldom), "{seldom}");
 }
 
 #[test]

@@ -58,27 +58,6 @@ fn under_group_commit_one_that_fails_takes_back_its_own_only() {
 }
 
 #[test]
-fn a_group_commit_by_hand_does_the_same_work() {
-    for executor in EXECUTORS {
-        let scratch = Scratch::new();
-        scratch.fill(1);
-        let roles = vec![role("w", 6, &[0], count(90))];
-        let mut trial = trial("by-hand", vec![scratch.database()], vec![insert(Begin::Immediate)], roles);
-        (trial.sharing, trial.executor, trial.runtime_threads) =
-            (Sharing::GroupCommit { readers: 1 }, executor, Some(4));
-        trial.connection.settings.extend(pragmas(&[("journal_mode", "WAL"), ("synchronous", "FULL")]));
-        trial.connection.read_back = ["synchronous", "journal_mode"].map(String::from).to_vec();
-        let outcome = RUNNER.run(&trial);
-        let done = outcome.operation("w", "insert");
-        assert_eq!((done.committed, done.failed), (90, 0), "{executor}");
-        assert_eq!(scratch.number("SELECT count(*) FROM t"), 91, "{executor}");
-        for connection in outcome.ready.connections {
-            assert_eq!(connection.settings["synchronous"].to_string(), "2", "{}", connection.label);
-        }
-    }
-}
-
-#[test]
 fn group_commit_checkpoints_when_the_profile_says() {
     let scratch = Scratch::new();
     let mut trial =
