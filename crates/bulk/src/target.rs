@@ -1,13 +1,12 @@
 //! The file to generate, which is never the file of another program.
 
-use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use litelab_database::{Guard, Script};
-use litelab_observe::Holders;
+use litelab_observe::{Holders, sidecar};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{BulkError, GenerateOptions, LIMIT};
@@ -113,11 +112,7 @@ impl Drop for Target {
 }
 
 fn companions(path: &Path) -> [PathBuf; 3] {
-    ["-journal", "-wal", "-shm"].map(|suffix| {
-        let mut name = OsString::from(path);
-        name.push(suffix);
-        name.into()
-    })
+    ["-journal", "-wal", "-shm"].map(|suffix| sidecar(path, suffix))
 }
 
 /// Deletes a generated database under its exclusive lock: a file that another process has open stays.
@@ -130,7 +125,7 @@ fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
     let look = |connection: &Connection| objects(connection).map_err(BulkError::doing("look at the tables"));
     let found = litelab_database::read(path, look).map_err(|error| not_ours(error.to_string()))?;
     let other = match found.iter().find(|object| !ours.contains(object)) {
-        Some(Object { kind, name, .. }) if !ours.iter().any(|our| our.is_named_as(kind, name)) => {
+        Some(Object { kind, name, .. }) if !ours.iter().any(|our| our.kind == *kind && our.name == *name) => {
             Some(format!("it holds the {kind} `{name}`"))
         }
         Some(Object { kind, name, columns }) => Some(format!("its {kind} `{name}` has the columns {columns}")),
@@ -165,12 +160,6 @@ struct Object {
     name: String,
     /// Columns of a table or view; table of an index or trigger.
     columns: String,
-}
-
-impl Object {
-    fn is_named_as(&self, kind: &str, name: &str) -> bool {
-        self.kind == kind && self.name == name
-    }
 }
 
 /// Objects that a workload creates; those of a database that is copied first are not known.

@@ -17,8 +17,8 @@ use rusqlite::{Batch, Connection, ErrorCode, Statement, ffi};
 
 use crate::error::describe;
 
-/// Number of virtual machine operations between two checks of the deadline: well below a millisecond.
-const OPERATIONS: i32 = 10_000;
+/// Number of virtual machine operations between two looks at whether to end: well below a millisecond.
+pub(crate) const OPERATIONS: i32 = 10_000;
 
 /// PRAGMAs that create, move or remove files.
 const DIRECTORIES: [&str; 3] = ["data_store_directory", "lock_proxy_file", "temp_store_directory"];
@@ -302,7 +302,7 @@ fn changes_schema(action: &AuthAction<'_>) -> bool {
 
 /// Fetches all rows, because some PRAGMAs do part of their work per row
 /// (<https://sqlite.org/pragma.html#pragma_incremental_vacuum>).
-fn to_its_end(statement: &mut Statement<'_>) -> rusqlite::Result<()> {
+pub(crate) fn to_its_end(statement: &mut Statement<'_>) -> rusqlite::Result<()> {
     let mut rows = statement.raw_query();
     while rows.next()?.is_some() {}
     Ok(())

@@ -5,6 +5,8 @@ use litelab_protocol::Value;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
+use crate::guard;
+
 /// Sets a PRAGMA of a new database to `first` and then to `second`, each as SQL text. Returns its values before and
 /// after the second statement; the latter is `None` if SQLite returns an error. Returns `None` if no file can be
 /// created or `first` fails.
@@ -23,9 +25,7 @@ pub fn tried(name: &str, first: &str, second: &str) -> Option<(Value, Option<Val
 
 fn set(connection: &Connection, name: &str, text: &str) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!("PRAGMA {name} = '{}'", text.replace('\'', "''")))?;
-    let mut rows = statement.raw_query();
-    while rows.next()?.is_some() {}
-    Ok(())
+    guard::to_its_end(&mut statement)
 }
 
 /// Value of `PRAGMA name`; null if it returns no row.

@@ -35,9 +35,6 @@ const SETTLED: Duration = Duration::from_millis(100);
 /// Number of pages per step of a copy.
 const STEP: i32 = 1000;
 
-/// Number of SQLite's operations between two looks at whether the check of a copy is to end.
-const OPERATIONS: std::ffi::c_int = 10_000;
-
 /// A database, with its state at the time of lookup.
 #[derive(Debug)]
 pub struct Source {
@@ -161,7 +158,7 @@ pub fn copy_until(path: &Path, to: &Path, stop: &'static AtomicBool) -> Result<(
             Some(ErrorCode::SystemIoFailure) if !is_read(&error) => failed(error),
             _ => SourceError::of(path, error),
         })?;
-        copy.progress_handler(OPERATIONS, Some(move || stop.load(Ordering::Relaxed))).map_err(failed)?;
+        copy.progress_handler(guard::OPERATIONS, Some(move || stop.load(Ordering::Relaxed))).map_err(failed)?;
         let found = copy.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
         match found {
             Ok(answer) if answer == "ok" || is_of_content(&answer) => {}
