@@ -22,11 +22,9 @@ pub enum Wait {
 }
 
 /// Options that an application chooses when it starts duroxide's runtime.
-#[derive(Clone, Copy)]
 pub struct Options {
-    pub orchestration_concurrency: usize,
-    pub worker_concurrency: usize,
-    pub min_poll_interval: Duration,
+    /// Those that are no options of the driver keep their defaults.
+    pub runtime: RuntimeOptions,
     pub wait: Wait,
 }
 
@@ -45,25 +43,17 @@ impl Options {
             value.as_u64().filter(|number| range.contains(number)).ok_or_else(wrong)
         };
         let interval = own.dispatcher_min_poll_interval.as_millis() as u64;
-        Ok(Self {
+        let runtime = RuntimeOptions {
             orchestration_concurrency: number(ORCHESTRATION, 1..=256, own.orchestration_concurrency as u64)? as usize,
             worker_concurrency: number(WORKER, 1..=256, own.worker_concurrency as u64)? as usize,
-            min_poll_interval: Duration::from_millis(number(INTERVAL, 1..=10_000, interval)?),
-            wait: match connection.options.get(WAIT).map(Value::as_str) {
-                None | Some(Some("poll")) => Wait::Poll,
-                Some(Some("told")) => Wait::Told,
-                Some(_) => return Err(Fault::Other(format!("option `{WAIT}`: it is \"poll\" or \"told\""))),
-            },
-        })
-    }
-
-    /// The options in duroxide's type. All others keep their defaults.
-    pub fn of_runtime(self) -> RuntimeOptions {
-        RuntimeOptions {
-            orchestration_concurrency: self.orchestration_concurrency,
-            worker_concurrency: self.worker_concurrency,
-            dispatcher_min_poll_interval: self.min_poll_interval,
-            ..RuntimeOptions::default()
-        }
+            dispatcher_min_poll_interval: Duration::from_millis(number(INTERVAL, 1..=10_000, interval)?),
+            ..own
+        };
+        let wait = match connection.options.get(WAIT).map(Value::as_str) {
+            None | Some(Some("poll")) => Wait::Poll,
+            Some(Some("told")) => Wait::Told,
+            Some(_) => return Err(Fault::Other(format!("option `{WAIT}`: it is \"poll\" or \"told\""))),
+        };
+        Ok(Self { runtime, wait })
     }
 }

@@ -120,7 +120,7 @@ impl<S: Store> Library for Orchestrator<S> {
         warnings::listen();
         let options = Options::read(connection, S::OPTIONS)?;
         let (store, settings) = S::open(database, connection, connections).await?;
-        let meter = Arc::new(Meter::new(store.provider(), options.min_poll_interval));
+        let meter = Arc::new(Meter::new(store.provider(), options.runtime.dispatcher_min_poll_interval));
         let engine = Engine {
             client: Client::new(meter.clone()),
             meter,
@@ -175,7 +175,7 @@ impl Engine {
         let mut runtime = self.runtime.lock().await;
         if runtime.is_none() {
             let (activities, orchestrations) = (work::activities(), work::orchestrations());
-            let options = self.options.of_runtime();
+            let options = self.options.runtime.clone();
             *runtime = Some(Runtime::start_with_options(self.meter.clone(), activities, orchestrations, options).await);
         }
     }

@@ -46,7 +46,7 @@ impl Store for BuiltIn {
         let opened = SqliteProvider::new(&url(database)?, None).await.map_err(fault);
         let provider = opened.map_err(|e| e.during("SqliteProvider::new"))?;
         let pool = provider.get_pool().clone();
-        let mut all = acquire(&pool).await?;
+        let mut all = acquire(&pool, CONNECTIONS).await?;
         let mut settings = Vec::new();
         for one in &mut all {
             for setting in &connection.settings {
@@ -74,12 +74,8 @@ impl Store for BuiltIn {
     }
 
     async fn settings(&self) -> Result<Vec<Settings>, Fault> {
-        let mut used = Vec::new();
-        for _ in 0..self.connections {
-            used.push(self.pool.acquire().await.map_err(fault)?);
-        }
         let mut settings = Vec::new();
-        for one in &mut used {
+        for one in &mut acquire(&self.pool, self.connections).await? {
             settings.push(read_back(one, &self.names).await?);
         }
         Ok(settings)
@@ -136,10 +132,10 @@ fn url(database: &Database) -> Result<String, Fault> {
     }
 }
 
-/// Every connection of the pool, all held at the same time, so that none occurs twice.
-async fn acquire(pool: &SqlitePool) -> Result<Vec<PoolConnection<Sqlite>>, Fault> {
+/// This number of connections of the pool, all held at the same time, so that none occurs twice.
+async fn acquire(pool: &SqlitePool, connections: u32) -> Result<Vec<PoolConnection<Sqlite>>, Fault> {
     let mut all = Vec::new();
-    for _ in 0..CONNECTIONS {
+    for _ in 0..connections {
         all.push(pool.acquire().await.map_err(fault)?);
     }
     Ok(all)
