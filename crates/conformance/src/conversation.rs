@@ -157,7 +157,8 @@ impl Started {
         for process in &mut self.processes {
             match process.next_line(until.saturating_duration_since(Instant::now()), &mut || true) {
                 Ok(line) => return Err(format!("it was not told to go, and said {}", brief(&line)).into()),
-                Err(e) if is_silence(&e) => {}
+                // So the engine reports that no line came.
+                Err(e) if e.contains("said nothing for") => {}
                 Err(e) => return Err(e).at("while it waited for `go`"),
             }
         }
@@ -190,11 +191,6 @@ pub fn refused(runner: &Runner, directory: &Path, patience: Patience, trial: &Tr
 /// The next line of a process after `go`.
 fn next(process: &mut RunnerProcess, patience: Patience, begun: Instant) -> Result<Message> {
     Ok(process.next_line(patience.silence, &mut || begun.elapsed() < patience.trial)?)
-}
-
-/// Whether the engine reports that no line came.
-fn is_silence(error: &str) -> bool {
-    error.contains("said nothing for")
 }
 
 /// A process must end with this exit code and without another line.

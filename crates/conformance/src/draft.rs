@@ -146,11 +146,6 @@ pub fn setting(dialect: Dialect, name: &str, value: &str) -> Setting {
     Setting { name: name.into(), sql: format!("{set} {name} = {value}") }
 }
 
-/// A PRAGMA of SQLite.
-pub fn pragma(name: &str, value: &str) -> Setting {
-    setting(Dialect::Sqlite, name, value)
-}
-
 /// A transaction. It is marked as a writer unless all its statements begin with `SELECT` or `WITH`.
 pub fn transaction(name: &str, begin: Begin, params: Vec<(&str, Source)>, statements: Vec<Statement>) -> Transaction {
     let reads = |s: &Statement| s.sql.starts_with("SELECT") || s.sql.starts_with("WITH");

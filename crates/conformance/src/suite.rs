@@ -225,17 +225,14 @@ impl<'a> Suite<'a> {
         let wanted = |name: &str| driver.is_none_or(|wanted| wanted == name);
         let absent = absent.into_iter().filter(|a| wanted(&a.driver)).collect();
         let part = |(i, driver): (usize, DriverDescription)| {
-            let checks = check::of(&driver).into_iter().filter(|check| self.wants(check)).collect();
+            let mut checks = check::of(&driver);
+            checks.retain(|check| self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == check.name)));
             Part { runner, place: (report, i), checks, driver }
         };
         let drivers = description.drivers.into_iter().filter(|driver| wanted(&driver.name));
         let parts: Vec<_> = drivers.enumerate().map(part).collect();
         let empty = |p: &Part<'_>| DriverReport { driver: p.driver.name.clone(), checks: Vec::new() };
         (Report { absent, drivers: parts.iter().map(empty).collect(), ..whole }, parts)
-    }
-
-    fn wants(&self, check: &Check) -> bool {
-        self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == check.name))
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Begin, ConnectionSettings, Database, Executor, Fetch, Load, Message, Operation, Order, Sharing, Tick, Trial,
-    TrialResult, Until, WorkerResult, codes,
+    Begin, ConnectionSettings, Database, Executor, Fetch, Load, Operation, Order, Sharing, Tick, Trial, TrialResult,
+    Until, WorkerResult, codes,
 };
 
 use crate::{server, settings};
@@ -416,9 +416,4 @@ fn one_more(operation: &mut Operation) {
     operation.service.record(typical);
     let timers = operation.timers.iter_mut().filter(|(name, _)| ["wait", "response", "lag"].contains(&name.as_str()));
     timers.for_each(|(_, timer)| timer.record(typical));
-}
-
-/// Whether a message comes after `go`.
-pub fn is_after_go(line: &Message) -> bool {
-    !matches!(line, Message::Ready(_))
 }

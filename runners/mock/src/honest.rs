@@ -9,14 +9,14 @@ use litelab_protocol::{Inspect, Inspection, Trial};
 /// The line that starts the work.
 pub const GO: &[u8] = b"{\"type\":\"go\"}\n";
 
+fn spawn(target: &Path, verb: &str) -> Result<Child, String> {
+    let started = Command::new(target).arg(verb).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    started.map_err(|e| format!("{}: {e}; build the honest runner first", target.display()))
+}
+
 /// Starts the honest runner and sends it the trial. Its death is detected when it sends nothing.
 pub fn start(target: &Path, trial: &Trial) -> Result<(Child, ChildStdin, BufReader<ChildStdout>), String> {
-    let mut child = Command::new(target)
-        .arg("run")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{}: {e}; build the honest runner first", target.display()))?;
+    let mut child = spawn(target, "run")?;
     let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the honest runner has no pipes".into());
     };
@@ -27,12 +27,7 @@ pub fn start(target: &Path, trial: &Trial) -> Result<(Child, ChildStdin, BufRead
 
 /// Asks the honest runner to inspect. Its standard error is that of this process.
 pub fn inspect(target: &Path, request: &Inspect) -> Result<Inspection, String> {
-    let mut child = Command::new(target)
-        .arg("inspect")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{}: {e}; build the honest runner first", target.display()))?;
+    let mut child = spawn(target, "inspect")?;
     if let Some(mut to) = child.stdin.take() {
         let _sent = serde_json::to_writer(&mut to, request);
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use litelab_protocol::{Database, Failed, Message, Trial};
 use rusqlite::Connection;
 
-use crate::fault::{Fault, is_after_go};
+use crate::fault::Fault;
 use crate::honest::{self, GO, start};
 use crate::{library, say, server};
 
@@ -48,7 +48,7 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
     for line in from.lines() {
         let line = line.map_err(|e| e.to_string())?;
         let line: Message = serde_json::from_str(&line).map_err(|e| format!("the honest runner said {line}: {e}"))?;
-        if is_after_go(&line) {
+        if !matches!(line, Message::Ready(_)) {
             misbehave(fault);
         }
         match line {
@@ -57,7 +57,8 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
                 started.clone_from(&ready.connections);
                 say(&Message::Ready(ready));
             }
-            Message::Tick(_) if never_ticks(fault) => {}
+            Message::Tick(_)
+                if matches!(fault, Fault::NeverTicks | Fault::OrchestrationNeverTicks | Fault::QueueNeverTicks) => {}
             Message::Tick(mut tick) => {
                 fault.falsify_tick(&mut tick);
                 say(&Message::Tick(tick));
@@ -96,10 +97,6 @@ pub fn run(fault: Fault, asked: Trial) -> Result<ExitCode, String> {
         (_, Some(0)) => Ok(ExitCode::SUCCESS),
         _ => Ok(ExitCode::FAILURE),
     }
-}
-
-fn never_ticks(fault: Fault) -> bool {
-    matches!(fault, Fault::NeverTicks | Fault::OrchestrationNeverTicks | Fault::QueueNeverTicks)
 }
 
 /// Actions of some faults in place of the first line after `go`.

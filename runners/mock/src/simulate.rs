@@ -343,8 +343,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn ticks(&mut self, elapsed_ns: u64) -> Vec<Tick> {
-        self.events.sort_by_key(|e| e.end);
+    /// The ticks of all executions, which are sorted by their ends.
+    fn ticks(&self, elapsed_ns: u64) -> Vec<Tick> {
         let every = self.trial.tick_ms.max(1);
         let mut ticks = Vec::new();
         let mut events = self.events.iter().peekable();

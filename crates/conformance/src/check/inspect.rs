@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use litelab_protocol::{Inspect, Inspection};
+use litelab_protocol::{Dialect, Inspect, Inspection};
 
 use super::{Found, passed, settings};
 use crate::database::CheckDatabase;
-use crate::draft::{TABLE, pragma};
+use crate::draft::{TABLE, setting};
 use crate::error::{Result, ensure};
 use crate::subject::Subject;
 
@@ -20,7 +20,7 @@ pub fn inspect(subject: &Subject<'_>) -> Found {
     let answer = ask(
         subject,
         &Inspect {
-            settings: PROFILE.iter().map(|(n, v)| pragma(n, v)).collect(),
+            settings: PROFILE.iter().map(|(n, v)| setting(Dialect::Sqlite, n, v)).collect(),
             ..request(subject, file.0.display().to_string())
         },
     )?;

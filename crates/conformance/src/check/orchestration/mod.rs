@@ -12,7 +12,7 @@ use litelab_protocol::invocation::Operation;
 use litelab_protocol::{Begin, Interface, Source, Transaction, Trial};
 
 use super::library::{self, Library};
-use super::{Check, Found, Needs};
+use super::{Check, Needs};
 use crate::database::File;
 use crate::draft::{Draft, transaction, yielding};
 use crate::subject::Subject;
@@ -33,7 +33,7 @@ pub const CHECKS: &[Check] = &[
     Check::any(
         "orchestration-refusals",
         "SQL and what is no operation of the interface is refused before `ready`",
-        refusals,
+        |subject| library::refusals(subject, &ORCHESTRATION, &[]),
     ),
     Check::any("orchestration-waits", "an operation lasts as long as its activities at least", answers::waits),
     Check::any("orchestration-large", "large payloads come to their end, and are kept", kept::large),
@@ -44,7 +44,9 @@ pub const CHECKS: &[Check] = &[
     ),
     Check {
         needs: Needs::Storage,
-        ..Check::any("orchestration-settings", "the settings are those in effect; the file agrees", read_back)
+        ..Check::any("orchestration-settings", "the settings are those in effect; the file agrees", |subject| {
+            library::read_back(subject, &ORCHESTRATION)
+        })
     },
     Check::any("orchestration-ticks", "it reports progress", answers::ticks),
     Check {
@@ -69,14 +71,6 @@ const ORCHESTRATION: Library = Library {
     profiles: &[&[("journal_mode", "WAL"), ("synchronous", "EXTRA"), ("cache_size", "-3456")]],
     refuses_profiles: true,
 };
-
-fn refusals(subject: &Subject<'_>) -> Found {
-    library::refusals(subject, &ORCHESTRATION, &[])
-}
-
-fn read_back(subject: &Subject<'_>) -> Found {
-    library::read_back(subject, &ORCHESTRATION)
-}
 
 /// Activities of `quick` and of `slow`.
 const ACTIVITIES: u64 = 3;

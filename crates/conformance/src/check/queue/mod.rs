@@ -44,7 +44,7 @@ pub const CHECKS: &[Check] = &[
     Check::any(
         "queue-settings",
         "the settings are those of the profile, or the library's own; the file agrees",
-        read_back,
+        |subject| library::read_back(subject, &QUEUE),
     ),
     Check::any("queue-busy", "a locked database is counted by its name, and retried as told", busy::busy),
     Check::any("queue-ticks", "it reports progress", progress::ticks),
@@ -73,10 +73,6 @@ fn refusals(subject: &Subject<'_>) -> Found {
         t.databases = vec![Database::Memory { name, shared, setup: Vec::new(), teardown: Vec::new() }];
     });
     library::refusals(subject, &QUEUE, &[rows, memory])
-}
-
-fn read_back(subject: &Subject<'_>) -> Found {
-    library::read_back(subject, &QUEUE)
 }
 
 /// The transactions, each of one operation.
