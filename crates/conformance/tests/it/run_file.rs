@@ -1,6 +1,6 @@
 //! A run and its file, with the scripted runner: exact contents, the order of trials, stop and resume.
 
-use crate::common::{self, execute, measured_in, options, script, trials};
+use crate::common::{self, execute, measured_in, options, script, timeless, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use litelab_engine::event::Event;
 use litelab_engine::{EngineError, Run, RunOptions};
 use litelab_model::Plan;
 use litelab_protocol::histogram::Histogram;
+use litelab_record::RunFile;
 use litelab_record::outcome::{FailureKind, Outcome};
-use litelab_record::{RunFile, StoredTrial};
 use litelab_stats::Schedule;
 use serde_json::json;
 
@@ -84,15 +84,6 @@ fn rounds_run_in_the_order_of_the_schedule() {
         let r = &trial.record;
         assert_eq!(expected[r.round as usize][r.position as usize], r.variant);
     }
-}
-
-/// Everything in a run file that must not depend on when the run was stopped.
-fn timeless(file: &Path) -> Vec<(u32, usize, u32, String)> {
-    let text = |t: &StoredTrial| {
-        let measured = measured_in(t);
-        serde_json::to_string(&(&measured.result, &measured.settings)).expect("JSON")
-    };
-    trials(file).iter().map(|t| (t.record.round, t.record.variant, t.record.position, text(t))).collect()
 }
 
 #[test]

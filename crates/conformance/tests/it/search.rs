@@ -1,6 +1,6 @@
 //! The search for the highest sustainable rate. In virtual time its result is known in advance, to the last probe.
 
-use crate::common::{self, measured_in, options, script, trials};
+use crate::common::{self, measured_in, options, script, timeless, trials};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -224,12 +224,6 @@ fn a_trial_that_fails_ends_its_search_and_not_the_run() {
     }
 }
 
-/// Everything in a run file that must not depend on when the run was stopped.
-fn timeless(file: &Path) -> Vec<(u32, usize, String)> {
-    let text = |t: &StoredTrial| serde_json::to_string(&(&measured_in(t).result, found(measured_in(t)))).expect("JSON");
-    trials(file).iter().map(|t| (t.record.round, t.record.variant, text(t))).collect()
-}
-
 #[test]
 fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
     let runners = common::runners();
@@ -245,7 +239,7 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
     let (_, probes) = run(whole.path(), made(whole.path()), &runners);
     let whole = timeless(&options(whole.path()).file);
     assert_eq!(whole.len(), 4);
-    assert_ne!(whole[0].2, whole[1].2, "the variants differ");
+    assert_ne!(whole[0].3, whole[1].3, "the variants differ");
     let never = AtomicBool::new(false);
     // In the middle of the first search, in the middle of the second round's search, and after the very last probe.
     for after in [1, probes.len() / 2 + 2, probes.len()] {

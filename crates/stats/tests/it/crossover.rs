@@ -1,7 +1,5 @@
 //! Statistical guarantees of crossovers: seeded experiments on simulated hosts with a known crossover.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use crate::common::simulate::{Host, Noise, covers, holds_level, share};
 use litelab_stats::{Better, Confidence, Crossover, CrossoverPosition, Reach};
 use rand::SeedableRng;

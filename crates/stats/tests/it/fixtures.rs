@@ -1,8 +1,6 @@
 //! Estimators against values computed by SciPy (`fixtures/generate.py`). `negative_controls.rs` shows that these
 //! comparisons detect a wrong estimator.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use crate::common::fixtures::{self, MedianCase, OrderStatisticCase, RatioCase, UslCase};
 use crate::common::{close, relative};
 use litelab_stats::{Confidence, Estimate, PairedRatio, UnpairedRatio, Usl, mad, median, quantile, standard_deviation};

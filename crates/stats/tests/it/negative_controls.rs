@@ -1,8 +1,6 @@
 //! Negative controls: wrong estimators and wrong designs in the same checks as the right ones. Each check must detect
 //! them; otherwise it could not detect an error of this package either.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use crate::common::close;
 use crate::common::fixtures::{self, MedianCase, RatioCase};
 use crate::common::simulate::{Host, Noise, covers, differs, failures, holds_level, rounds, rounds_in_order, share};

@@ -1,7 +1,5 @@
 //! Properties that hold for every input, valid or not.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use litelab_stats::{
     Better, Bounds, ClaimVerdict, Confidence, Counted, Estimate, Events, Interval, PairedRatio, Planner, Schedule,
     Spread, Tolerance, UnpairedRatio, Usl, UslPoint, Verdict, holm, mad, median, quantile, standard_deviation,

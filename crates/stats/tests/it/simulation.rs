@@ -3,8 +3,6 @@
 //! Margins are three standard errors of the simulated share. The seeds are fixed, so that a test either always passes
 //! or always fails.
 
-#![allow(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
-
 use crate::common::simulate::{self, Host, NOISES, Noise, covers, differs, holds_level, rounds, share};
 use litelab_stats::{
     Aa, Better, ClaimVerdict, Confidence, Counted, Estimate, Events, PairedRatio, Planner, Spread, Tolerance,

@@ -127,18 +127,13 @@ pub fn program(runners: &Runners, name: &str) -> PathBuf {
     runners.get(name).expect("found").command("").get_program().into()
 }
 
-/// Resolves a study whose workload is the given text.
+/// Resolves a study whose workload is the given text. The number of rounds is not raised to the minimum.
 pub fn plan(folder: &Path, workload: &str, study: &str) -> Plan {
-    plan_with(folder, workload, study, &Options::default())
-}
-
-/// As [`plan`], with options. The number of rounds is not raised to the minimum.
-pub fn plan_with(folder: &Path, workload: &str, study: &str, options: &Options) -> Plan {
     std::fs::write(folder.join("w.toml"), format!("name = \"w\"\n{workload}")).expect("workload");
     let toml = format!("name = \"s\"\ntitle = \"A test?\"\n{study}");
     let text = library::Text { file: "s.toml".into(), directory: Some(folder.to_path_buf()), toml };
     let study: litelab_model::study::Study = library::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { rounds: options.rounds.or(Some(study.rounds)), ..options.clone() };
+    let options = Options { rounds: Some(study.rounds), ..Options::default() };
     resolve::resolve(&study, &text, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -165,6 +160,15 @@ pub fn trials(file: &Path) -> Vec<StoredTrial> {
     };
     RunFile::open(file).and_then(|f| f.trials(&mut keep)).expect("readable");
     all
+}
+
+/// Everything in a run file that must not depend on when the run was stopped.
+pub fn timeless(file: &Path) -> Vec<(u32, usize, u32, String)> {
+    let text = |t: &StoredTrial| {
+        let Measurement { result, settings, search, .. } = measured_in(t);
+        serde_json::to_string(&(result, settings, search)).expect("JSON")
+    };
+    trials(file).iter().map(|t| (t.record.round, t.record.variant, t.record.position, text(t))).collect()
 }
 
 /// Runs a plan of one trial and returns its outcome.
