@@ -1,6 +1,6 @@
 //! A runner's program and its output.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 
 use litelab_protocol::{Failed, Inspect, Inspection, Message, Operation, Ready, Tick, Trial, TrialResult};
@@ -100,24 +100,6 @@ impl Program {
     #[must_use]
     pub fn run_without_go(&self, trial: &Trial) -> Output {
         self.verb("run", &json(trial))
-    }
-
-    /// Starts a trial, kills the runner after this number of lines, and returns all later output of the runner and its
-    /// children.
-    #[must_use]
-    pub fn kill_after(&self, trial: &Trial, lines: usize) -> String {
-        let mut child = self.start("run");
-        let mut stdin = child.stdin.take().expect("stdin");
-        stdin.write_all((json(trial) + GO).as_bytes()).expect("it reads");
-        let mut said = BufReader::new(child.stdout.take().expect("stdout"));
-        for _ in 0..lines {
-            said.read_line(&mut String::new()).expect("a line");
-        }
-        child.kill().expect("kill");
-        child.wait().expect("dead");
-        let mut later = String::new();
-        said.read_to_string(&mut later).expect("UTF-8");
-        later
     }
 }
 

@@ -1,7 +1,5 @@
 //! The lines of the protocol and their order: verbs, `ready`, `go`, ticks, refusals.
 
-use std::time::Instant;
-
 use crate::common::*;
 use litelab_protocol::{
     Begin, Database, Description, Executor, Fetch, Inspect, Message, Order, Sharing, Source, Trial, Until, VERSION,
@@ -73,17 +71,6 @@ fn ticks_come_while_nothing_is_done_or_the_runtime_stands_still_and_add_up() {
             timely((5..=60).contains(&timers), format_args!("{executor}: {timers}"))
         });
     }
-}
-
-#[test]
-fn a_killed_runner_leaves_no_child_behind() {
-    let long = role("w", 1, &[0], Until::Time { ms: 60_000 });
-    let slow = one("slow", Begin::None, told("ROWS 1"), 1_000);
-    let begun = Instant::now();
-    // `ready` and two ticks. A child holds the same end of the pipe, so reading to the end waits for it, too.
-    let later = RUNNER.kill_after(&scripted(vec![slow], vec![long]), 3);
-    assert!(begun.elapsed().as_secs() < 55, "something lived on");
-    assert!(later.lines().all(|line| line.contains("\"tick\"")), "{later}");
 }
 
 /// Checks that a changed trial is refused and that the reason contains `word`.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::*;
-use litelab_protocol::{Begin, Fetch, Retry, Sharing, Source, Work};
+use litelab_protocol::{Begin, Fetch, Retry, Sharing, Source};
 
 const TWICE: &str = "FAIL SQLITE_BUSY_SNAPSHOT 2";
 
@@ -24,24 +24,6 @@ fn a_retry_cures_with_growing_pauses() {
         assert!(only.service.max().is_some_and(|max| max >= 39_900_000), "{:?}", only.service.max());
         let ticked: u64 = outcome.ticks.iter().flat_map(|t| &t.counts).map(|c| c.errors).sum();
         assert_eq!(ticked, 2);
-    }
-}
-
-#[test]
-fn tries_come_to_an_end() {
-    // One attempt too few, and an error that the policy does not cover.
-    for (attempts, on, committed, failed, cured) in
-        [(2, "SQLITE_BUSY", 2, 1, 0), (9, "SQLITE_LOCKED", 1, 2, 0), (3, "SQLITE_BUSY", 3, 0, 2)]
-    {
-        let once = one("t", Begin::Deferred, told(TWICE), 0);
-        let mut trial = scripted(vec![once], vec![role("w", 1, &[0], count(3))]);
-        trial.retry = Retry { attempts, multiplier: 1.0, on: vec![on.into()], ..Retry::default() };
-        let outcome = RUNNER.run(&trial);
-        let only = outcome.only();
-        let errors = &only.errors["SQLITE_BUSY_SNAPSHOT"];
-        assert_eq!((only.committed, only.failed), (committed, failed), "{attempts} {on}");
-        assert_eq!((errors.seen, errors.cured), (2, cured), "{attempts} {on}");
-        assert_eq!(only.service.count(), committed, "{attempts} {on}");
     }
 }
 
@@ -74,14 +56,6 @@ fn rows_are_those_of_all_statements() {
     assert!(
         outcome.only().timers.get("first_row").map(|f| f.max()) >= outcome.only().timers.get("query").map(|q| q.max())
     );
-}
-
-#[test]
-fn a_column_that_is_no_hash_agrees_with_nothing() {
-    let mut checked = told("ROWS 3");
-    checked.work = Work::Verify { value: "number".into(), hash: "number".into() };
-    let outcome = RUNNER.run(&scripted(vec![one("t", Begin::None, checked, 0)], vec![role("w", 1, &[0], count(2))]));
-    assert_eq!((outcome.only().counter("verified"), outcome.only().counter("mismatches")), (6, 6));
 }
 
 #[test]
