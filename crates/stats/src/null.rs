@@ -104,14 +104,14 @@ impl NullDistribution {
     }
 }
 
-/// The normal approximation of [`NullDistribution::two_sided`] for a statistic with this mean and variance in steps of
-/// `step`.
-pub(crate) fn normal_two_sided(t: f64, mean: f64, variance: f64, step: f64) -> f64 {
+/// The normal approximation of [`NullDistribution::two_sided`] for a statistic of doubled ranks, in steps of 2, with this
+/// mean and variance.
+pub(crate) fn normal_two_sided(t: f64, mean: f64, variance: f64) -> f64 {
     // Without variance all observations are equal, which is no evidence of a difference.
     if variance <= 0.0 {
         return 1.0;
     }
-    let beyond = ((t - mean).abs() - step / 2.0) / variance.sqrt();
+    let beyond = ((t - mean).abs() - 1.0) / variance.sqrt();
     (2.0 * Normal::standard().sf(beyond)).min(1.0)
 }
 

@@ -107,7 +107,7 @@ fn signed_rank_test(d: &[f64]) -> f64 {
         // In doubled ranks, T is a sum of independent coin tosses worth r each.
         let mean = moving.iter().map(|&r| f64::from(r)).sum::<f64>() / 2.0;
         let variance = moving.iter().map(|&r| f64::from(r).powi(2)).sum::<f64>() / 4.0;
-        null::normal_two_sided(t as f64, mean, variance, 2.0)
+        null::normal_two_sided(t as f64, mean, variance)
     }
 }
 

@@ -110,7 +110,7 @@ fn rank_sum_test(a: &[f64], b: &[f64]) -> f64 {
         let mean = n_b * (n + 1.0);
         let ties = ranks.tie_correction() / (n * (n - 1.0));
         let variance = n_a * n_b / 3.0 * (n + 1.0 - ties);
-        null::normal_two_sided(sum_b as f64, mean, variance, 2.0)
+        null::normal_two_sided(sum_b as f64, mean, variance)
     }
 }
 

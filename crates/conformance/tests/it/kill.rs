@@ -70,10 +70,10 @@ impl Processes {
     }
 }
 
-/// A runner under this name that writes its process number to a file first.
-fn watched(folder: &Path, name: &str) -> (Runners, Processes) {
+/// The runner `rusqlite`, which writes its process number to a file first.
+fn watched(folder: &Path) -> (Runners, Processes) {
     let file = folder.join("numbers");
-    (common::wrapped(folder, name, &format!("echo $$ >>'{}'", file.display())), Processes { file })
+    (common::wrapped(folder, "rusqlite", &format!("echo $$ >>'{}'", file.display())), Processes { file })
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn the_killed_are_gone_and_what_the_others_say_is_checked() {
         sql = "SELECT count(*) FROM t"
         at_least = "committed.insert""#;
     let folder = common::scratch();
-    let (runners, processes) = watched(folder.path(), "rusqlite");
+    let (runners, processes) = watched(folder.path());
     let begun = Instant::now();
     let plan = plan(folder.path(), &[WORKERS, KILL, own]);
     let directory = folder.path().canonicalize().expect("there").join("trial");
@@ -180,7 +180,7 @@ fn a_kill_from_outside_is_a_failed_row() {
         [("", None, true), ("", Some(0), false), ("", Some(1), false), (kill, Some(1), false)]
     {
         let folder = common::scratch();
-        let (runners, processes) = watched(folder.path(), "rusqlite");
+        let (runners, processes) = watched(folder.path());
         let plan = plan(folder.path(), &[role, kill]);
         let (outcome, _) = std::thread::scope(|scope| {
             if let Some(index) = stranger {
@@ -206,7 +206,7 @@ fn one_that_died_by_itself_before_its_kill_was_not_killed() {
     let kill = "kill = { role = \"w\", processes = 1, after = \"3s\" }";
     for terminated in [true, false] {
         let folder = common::scratch();
-        let (runners, processes) = watched(folder.path(), "rusqlite");
+        let (runners, processes) = watched(folder.path());
         let plan = plan(folder.path(), &[roles, kill]);
         let (outcome, _) = std::thread::scope(|scope| {
             if terminated {

@@ -4,7 +4,6 @@
 //! [`queue`] calls the library as an application would, [`pool`] opens its connections, [`session`] connects it to the
 //! harness.
 
-mod fault;
 mod pool;
 mod queue;
 mod session;

@@ -6,7 +6,7 @@ use apalis_sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteS
 use litelab_harness::{AsyncSession, Fault};
 use litelab_protocol::{Connection, Database};
 
-use super::fault;
+use crate::fault;
 use crate::session::Lent;
 
 /// A pool of one connection, because `own-connection` has a connection for each worker. It is opened with sqlx's

@@ -18,7 +18,7 @@ use apalis_core::worker::context::WorkerContext;
 use apalis_sqlite::{Config, SqlitePool, SqliteStorage, SqliteTask, queries};
 use litelab_harness::Fault;
 
-use super::fault;
+use crate::fault;
 
 /// Name of the queue, and prefix of the names of workers.
 const NAME: &str = "litelab";
