@@ -12,22 +12,18 @@ const WORDS: [&str; 2] = ["journal_mode", "locking_mode"];
 /// All connections of the trial's sharing, each with the requested settings.
 pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
     let settings = expected(&trial.connection.settings, &trial.connection.read_back);
-    let mut labels = Vec::new();
-    match trial.sharing {
+    let labels: Vec<&str> = match trial.sharing {
         Sharing::OwnConnection | Sharing::AppLock => {
-            for role in &trial.roles {
-                labels.extend((0..role.workers).map(|_| role.name.clone()));
-            }
+            trial.roles.iter().flat_map(|role| vec![role.name.as_str(); role.workers as usize]).collect()
         }
-        Sharing::OneConnection => labels.push("shared".to_owned()),
-        Sharing::Pool { connections } => labels.extend((0..connections).map(|_| "pool".to_owned())),
+        Sharing::OneConnection => vec!["shared"],
+        Sharing::Pool { connections } => vec!["pool"; connections as usize],
         Sharing::WriterReaders { readers } | Sharing::GroupCommit { readers } => {
-            labels.push("writer".to_owned());
-            labels.extend((0..readers).map(|_| "reader".to_owned()));
+            [vec!["writer"], vec!["reader"; readers as usize]].concat()
         }
-    }
+    };
     let on = |database: u32| {
-        let one = |label: &String| ConnectionSettings { database, label: label.clone(), settings: settings.clone() };
+        let one = |label: &&str| ConnectionSettings { database, label: (*label).into(), settings: settings.clone() };
         labels.iter().map(one).collect::<Vec<_>>()
     };
     (0..trial.databases.len() as u32).flat_map(on).collect()
@@ -35,24 +31,18 @@ pub fn claimed(trial: &Trial) -> Vec<ConnectionSettings> {
 
 /// Value of each name after the settings, as a new database reports it; null if it cannot be read.
 pub fn expected(settings: &[Setting], read_back: &[String]) -> BTreeMap<String, Value> {
-    let scratch = Connection::open_in_memory();
-    if let Ok(scratch) = &scratch {
-        for setting in settings.iter().filter(|s| !WORDS.contains(&s.name.as_str())) {
-            // SQLite would have refused the same setting in the trial's database.
-            let _refused = scratch.query_row(&setting.sql, [], |_| Ok(()));
-        }
+    let Ok(scratch) = Connection::open_in_memory() else { return BTreeMap::new() };
+    for setting in settings.iter().filter(|s| !WORDS.contains(&s.name.as_str())) {
+        // SQLite would have refused the same setting in the trial's database.
+        let _refused = scratch.query_row(&setting.sql, [], |_| Ok(()));
     }
-    let ask = |name: &String| {
-        let asked = settings.iter().rev().find(|s| s.name == *name).map(value_of);
-        match (asked, &scratch) {
-            (Some(value), _) if WORDS.contains(&name.as_str()) => value.to_ascii_lowercase().into(),
-            (Some(value), _) if name == "mmap_size" => value.parse::<i64>().map_or(Value::Null, Into::into),
-            (None, _) if name == "journal_mode" => "delete".into(),
-            (_, Ok(scratch)) => {
-                let read = connect::read_back(scratch, std::slice::from_ref(name));
-                read.ok().and_then(|mut read| read.remove(name)).unwrap_or(Value::Null)
-            }
-            (_, Err(_)) => Value::Null,
+    let ask = |name: &String| match settings.iter().rev().find(|s| s.name == *name).map(value_of) {
+        Some(value) if WORDS.contains(&name.as_str()) => value.to_ascii_lowercase().into(),
+        Some(value) if name == "mmap_size" => value.parse::<i64>().map_or(Value::Null, Into::into),
+        None if name == "journal_mode" => "delete".into(),
+        _ => {
+            let read = connect::read_back(&scratch, std::slice::from_ref(name));
+            read.ok().and_then(|mut read| read.remove(name)).unwrap_or(Value::Null)
         }
     };
     read_back.iter().map(|name| (name.clone(), ask(name))).collect()

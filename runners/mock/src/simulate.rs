@@ -47,12 +47,6 @@ struct Worker {
     result: WorkerResult,
 }
 
-/// Arrivals of one role on one database.
-struct Arriving {
-    taken: u64,
-    seconds: f64,
-}
-
 /// Plays all roles to their ends.
 pub fn play(trial: &Trial, script: &Script) -> Result<Played, String> {
     Stage::new(trial, script)?.play()
@@ -67,8 +61,8 @@ struct Stage<'a> {
     lists: Vec<Vec<Ending>>,
     /// Number of entries played, by database and operation.
     played: BTreeMap<(usize, usize), usize>,
-    /// Arrivals by database and role.
-    arriving: BTreeMap<(usize, usize), Arriving>,
+    /// Number of arrivals taken, and seconds until the last one, by database and role.
+    arriving: BTreeMap<(usize, usize), (u64, f64)>,
     workers: Vec<Worker>,
     events: Vec<Event>,
     /// End of the server's last service under `one_at_a_time`.
@@ -311,7 +305,7 @@ impl<'a> Stage<'a> {
     /// Due time of the next arrival under an open load.
     fn due(&self, database: usize, role: usize) -> Option<u64> {
         let Load::Open { rate, arrivals } = self.trial.roles[role].load else { return None };
-        let (taken, seconds) = self.arriving.get(&(database, role)).map_or((0, 0.0), |a| (a.taken, a.seconds));
+        let (taken, seconds) = self.arriving.get(&(database, role)).copied().unwrap_or_default();
         let Role { name, first_in_role, workers, workers_in_role, .. } = &self.trial.roles[role];
         let stream = Stream::new(self.trial.seed, &format!("{name}.arrivals.{first_in_role}"));
         let phase = f64::from(first_in_role + workers) / f64::from(*workers_in_role);
@@ -324,9 +318,8 @@ impl<'a> Stage<'a> {
 
     fn take(&mut self, database: usize, role: usize) {
         let Some(due) = self.due(database, role) else { return };
-        let arriving = self.arriving.entry((database, role)).or_insert(Arriving { taken: 0, seconds: 0.0 });
-        arriving.taken += 1;
-        arriving.seconds = due as f64 / 1e9;
+        let (taken, seconds) = self.arriving.entry((database, role)).or_default();
+        (*taken, *seconds) = (*taken + 1, due as f64 / 1e9);
     }
 
     /// Counts the arrivals that were due before the end of a role and not started.
