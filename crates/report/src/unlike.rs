@@ -70,7 +70,8 @@ pub(crate) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
         let disk = of.disk.as_ref()?;
         Some(format!("{:?} {}", disk.kind, disk.model.as_deref().unwrap_or_default()).trim_end().to_lowercase())
     };
-    let properties: [(&str, fn(&Environment) -> Option<String>); 6] = [
+    type Property = fn(&Environment) -> Option<String>;
+    let properties: [(&str, Property); 6] = [
         ("the CPU", |of| of.cpu.model.clone()),
         ("the number of processors", |of| Some(of.cpu.usable?.to_string())),
         ("the kernel", |of| of.kernel.release.clone()),
@@ -78,9 +79,8 @@ pub(crate) fn host(base: &RunInfo, head: &RunInfo) -> Vec<Difference> {
         ("the mount options", |of| Some(of.filesystem.as_ref()?.options.join(","))),
         ("the disk", disk),
     ];
-    let differ = |(what, of): (&str, fn(&Environment) -> Option<String>)| {
-        differ(Unlike::Host, what, of(&base.environment), of(&head.environment))
-    };
+    let differ =
+        |(what, of): (&str, Property)| differ(Unlike::Host, what, of(&base.environment), of(&head.environment));
     properties.into_iter().filter_map(differ).collect()
 }
 

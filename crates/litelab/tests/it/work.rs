@@ -26,9 +26,9 @@ fn transactions_that_all_fail_end_their_scenario_with_sqlites_message() {
     let folder = tempfile::tempdir().unwrap();
     let failing = workload("sql = \"INSERT INTO t VALUES (1, 0)\"", "");
     let (shown, lines) = study(folder.path(), &failing, "", 1);
-    let said = "10 of 10 transactions failed, and failed_at_most = 0.01: SQLITE_CONSTRAINT_PRIMARYKEY, \"UNIQUE constraint \
+    let message = "10 of 10 transactions failed, and failed_at_most = 0.01: SQLITE_CONSTRAINT_PRIMARYKEY, \"UNIQUE constraint \
                 failed: t.id\"; a key was inserted twice";
-    let failed: Vec<_> = lines.iter().filter(|line| line.contains(said)).collect();
+    let failed: Vec<_> = lines.iter().filter(|line| line.contains(message)).collect();
     // Printed once when it happens, and once as the reason for the end of the scenario.
     assert_eq!(failed.len(), 2, "{lines:#?}");
     assert!(lines.iter().any(|line| line.starts_with("failed: 1 further trial like round 1")), "{lines:#?}");
