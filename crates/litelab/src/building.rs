@@ -1,7 +1,7 @@
 //! Building runners with their own tools, and the progress display of a build.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -96,15 +96,19 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     if !missing.is_empty() {
         return true;
     }
-    let begun = (force || !runner.is_current()).then(Instant::now);
-    if begun.is_none() {
+    let begun = Instant::now();
+    let is_new = match if force || !runner.is_current() { build(runner, force, screen) } else { Ok(false) } {
+        Ok(is_new) => is_new,
+        Err(e) => {
+            let log = runner.directory.join(LOG);
+            let text = format_args!("{e:#}; all of its output is in {}", log.display());
+            output::note_above(screen, style::ERROR, "error", text);
+            tail(&log, SHOWN).iter().for_each(|line| output::log_above(screen, line));
+            return false;
+        }
+    };
+    if !is_new {
         output::log_above(screen, format_args!("runner `{name}` is up to date"));
-    } else if let Err(e) = build(runner, screen) {
-        let log = runner.directory.join(LOG);
-        let text = format_args!("{e:#}; all of its output is in {}", log.display());
-        output::note_above(screen, style::ERROR, "error", text);
-        tail(&log, SHOWN).iter().for_each(|line| output::log_above(screen, line));
-        return false;
     }
     // A build counts as done only if every driver loads: the tools may succeed without one of them.
     match runner.look_until(Some(interrupt::stop())) {
@@ -118,7 +122,7 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
                 output::note_above(screen, style, word, driver);
             }
             let complete = absent.iter().all(|driver| driver.optional);
-            if complete && let Some(begun) = begun {
+            if complete && is_new {
                 let seconds = begun.elapsed().as_secs_f64();
                 output::log_above(screen, format_args!("runner `{name}` is built, in {seconds:.0} s"));
             }
@@ -127,12 +131,17 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
     }
 }
 
-/// Builds with the tools' output in a log file; a terminal shows the last line of the log.
-fn build(runner: &Runner, screen: &MultiProgress) -> Result<()> {
+/// Builds with the tools' output in a log file; a terminal shows the last line of the log. Waits while another litelab
+/// builds the runner, and returns `false` if nothing is left to do then.
+fn build(runner: &Runner, force: bool, screen: &MultiProgress) -> Result<bool> {
     installation::unpack(&runner.directory)?;
     let name = &runner.manifest.name;
     let path = runner.directory.join(LOG);
-    let log = File::create(&path)?;
+    let log = File::options().write(true).create(true).truncate(false).open(&path)?;
+    if lock(&log, name, screen)? && !force && !runner.needs_build() {
+        return Ok(false);
+    }
+    log.set_len(0)?;
     let output = || log.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
     let (done, ended) = channel();
     let built = std::thread::scope(|scope| {
@@ -142,7 +151,27 @@ fn build(runner: &Runner, screen: &MultiProgress) -> Result<()> {
         drop(done);
         built
     });
-    Ok(built?)
+    // The tools share the log and with it the lock, and one may leave a process behind.
+    log.unlock()?;
+    built?;
+    Ok(true)
+}
+
+/// Locks the log of a build. Returns whether it waited for another litelab.
+fn lock(log: &File, name: &str, screen: &MultiProgress) -> Result<bool> {
+    let mut waited = false;
+    loop {
+        match log.try_lock() {
+            Ok(()) => return Ok(waited),
+            Err(TryLockError::Error(e)) => return Err(e.into()),
+            Err(TryLockError::WouldBlock) if interrupt::is_asked() => return Err(EngineError::Interrupted.into()),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if !std::mem::replace(&mut waited, true) {
+            output::log_above(screen, format_args!("waiting for another litelab, which builds runner `{name}`"));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// Shows that a build is in progress until the sender of the channel is dropped.
@@ -183,13 +212,14 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// Whether a build passes for a runner with drivers `one` and `noop` whose program describes only `describes`.
-    fn built(describes: &[&str]) -> bool {
-        let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("runners/made-up");
+    /// Makes a runner with drivers `one` and `noop` whose program describes only `describes`.
+    fn made_up(home: &Path, build: &str, describes: &[&str]) -> Runners {
+        let folder = home.join("runners/made-up");
         std::fs::create_dir_all(&folder).unwrap();
-        let manifest = "name = \"made-up\"\nlanguage = \"sh\"\ndrivers = [\"one\", \"noop\"]\nbuild = [[\"true\"]]\n\
-                        command = [\"./r.sh\"]\n";
+        let manifest = format!(
+            "name = \"made-up\"\nlanguage = \"sh\"\ndrivers = [\"one\", \"noop\"]\nbuild = [[{build}]]\n\
+             built_from = [\"r.sh\"]\ncommand = [\"./r.sh\"]\n"
+        );
         std::fs::write(folder.join("runner.toml"), manifest).unwrap();
         let driver = |name: &&str| serde_json::json!({ "name": name, "version": "1", "sqlite": null, "sharings": ["one-connection"], "executors": ["threads"] });
         let drivers: Vec<_> = describes.iter().map(driver).collect();
@@ -200,7 +230,13 @@ mod tests {
             format!("#!/bin/sh\necho 'driver one is left out: no such module' >&2\ncat <<'E'\n{description}\nE\n");
         std::fs::write(folder.join("r.sh"), script).unwrap();
         std::fs::set_permissions(folder.join("r.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        let runners = Runners::find(home.path()).unwrap();
+        Runners::find(home).unwrap()
+    }
+
+    /// Whether a build of such a runner passes.
+    fn built(describes: &[&str]) -> bool {
+        let home = tempfile::tempdir().unwrap();
+        let runners = made_up(home.path(), "\"true\"", describes);
         let runner = runners.get("made-up").unwrap();
         if !describes.contains(&"one") {
             let (_, absent) = runner.look().unwrap();
@@ -213,5 +249,23 @@ mod tests {
     fn a_runner_without_one_of_its_drivers_is_not_built() {
         assert!(built(&["one", "noop"]));
         assert!(!built(&["noop"]));
+    }
+
+    #[test]
+    fn two_builds_at_the_same_time_are_one() {
+        let home = tempfile::tempdir().unwrap();
+        let runners =
+            made_up(home.path(), "\"sh\", \"-c\", \"echo built; sleep 0.5; echo >> builds\"", &["one", "noop"]);
+        let runner = runners.get("made-up").unwrap();
+        let both = std::thread::scope(|scope| {
+            [(); 2].map(|()| scope.spawn(|| all(&[runner], false))).map(|b| b.join().unwrap())
+        });
+        assert_eq!(both, [true, true]);
+        let folder = home.path().join("runners/made-up");
+        assert_eq!(std::fs::read_to_string(folder.join("builds")).unwrap(), "\n");
+        assert_eq!(std::fs::read_to_string(folder.join(LOG)).unwrap(), "built\n");
+        // Without sources that have changed, only a request repeats it.
+        assert!(all(&[runner], false) && all(&[runner], true));
+        assert_eq!(std::fs::read_to_string(folder.join("builds")).unwrap(), "\n\n");
     }
 }
