@@ -141,7 +141,7 @@ pub fn copy(path: &Path, to: &Path) -> Result<(), SourceError> {
 ///
 /// # Errors
 /// Those of [`copy`], and [`SourceError::Stopped`], after which a part of the copy remains.
-pub fn copy_until(path: &Path, to: &Path, stop: &'static AtomicBool) -> Result<(), SourceError> {
+pub fn copy_until(path: &Path, to: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
     read(path, |from| {
         for file in ["", "-wal", "-shm", "-journal"].map(|suffix| sidecar(to, suffix)) {
             let _absent = std::fs::remove_file(file);
@@ -158,9 +158,8 @@ pub fn copy_until(path: &Path, to: &Path, stop: &'static AtomicBool) -> Result<(
             Some(ErrorCode::SystemIoFailure) if !is_read(&error) => failed(error),
             _ => SourceError::of(path, error),
         })?;
-        copy.progress_handler(guard::OPERATIONS, Some(move || stop.load(Ordering::Relaxed))).map_err(failed)?;
-        let found = copy.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-        match found {
+        let check = || copy.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        match interruptible(&copy, stop, check) {
             Ok(answer) if answer == "ok" || is_of_content(&answer) => {}
             Ok(answer) => return Err(damaged(path, answer)),
             // It does not compile where an index or a CHECK needs a collation or function of the application.
@@ -173,6 +172,26 @@ pub fn copy_until(path: &Path, to: &Path, stop: &'static AtomicBool) -> Result<(
             },
         }
         copy.close().map_err(|(_, error)| failed(error))
+    })
+}
+
+/// Executes `work`, and interrupts the connection while `stop` is set. A progress handler would need a `stop` that is never
+/// dropped.
+fn interruptible<T>(connection: &Connection, stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    let (handle, done) = (connection.get_interrupt_handle(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) {
+                    handle.interrupt();
+                }
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+        });
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        watch.thread().unpark();
+        result
     })
 }
 
@@ -349,9 +368,24 @@ mod tests {
 
     #[test]
     fn a_copy_ends_when_it_is_to() {
-        static STOP: AtomicBool = AtomicBool::new(true);
         let (folder, path) = database("CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(8000000))");
-        assert!(matches!(copy_until(&path, &folder.path().join("copy.db"), &STOP), Err(SourceError::Stopped(_))));
+        let stop = AtomicBool::new(true);
+        assert!(matches!(copy_until(&path, &folder.path().join("copy.db"), &stop), Err(SourceError::Stopped(_))));
+    }
+
+    #[test]
+    fn a_statement_ends_when_it_is_to() {
+        let (connection, stop) = (Connection::open_in_memory().unwrap(), AtomicBool::new(false));
+        let sql = |end: &str| {
+            format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {end}) SELECT count(*) FROM n")
+        };
+        let count = |end| connection.query_row(&sql(end), [], |row| row.get::<_, u64>(0));
+        assert_eq!(interruptible(&connection, &stop, || count("LIMIT 3")).unwrap(), 3);
+        let endless = interruptible(&connection, &stop, || {
+            stop.store(true, Ordering::Relaxed);
+            count("")
+        });
+        assert_eq!(endless.unwrap_err().sqlite_error_code(), Some(ErrorCode::OperationInterrupted));
     }
 
     #[test]

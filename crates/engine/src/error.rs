@@ -70,6 +70,9 @@ fn full(code: Option<ErrorCode>) -> &'static str {
 
 impl From<SourceError> for EngineError {
     fn from(error: SourceError) -> Self {
+        if matches!(error, SourceError::Stopped(_)) {
+            return Self::Interrupted;
+        }
         let code = match &error {
             SourceError::Copy { error, .. } => error.sqlite_error_code(),
             _ => None,

@@ -52,7 +52,7 @@ impl<'a> Prepared<'a> {
         Self { directory: directory.to_path_buf(), limit: LIMIT, stop: None }
     }
 
-    /// Ends the insertion of rows once `stop` is set.
+    /// Ends the copy of a user's database, and the insertion of rows, once `stop` is set.
     #[must_use]
     pub fn until(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
@@ -78,7 +78,10 @@ impl<'a> Prepared<'a> {
     fn make(&self, variant: &Variant, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), EngineError> {
         let sqlite = |what: &'static str| move |e: rusqlite::Error| EngineError::sqlite(what, path, &e);
         if let Some(from) = variant.data.as_ref().and_then(|d| d.from.as_ref()) {
-            litelab_database::copy(Path::new(from), path)?;
+            match self.stop {
+                Some(stop) => litelab_database::copy_until(Path::new(from), path, stop)?,
+                None => litelab_database::copy(Path::new(from), path)?,
+            }
         }
         let connection = Connection::open(path).map_err(sqlite("create"))?;
         for setting in layout(variant) {
@@ -247,6 +250,16 @@ mod tests {
         let (variant, stop) = (variant(folder.path(), workload), AtomicBool::new(false));
         let prepared = Prepared::new(folder.path()).until(&stop);
         let error = prepared.file(&variant, &mut |rows, _| stop.store(rows > 0, Ordering::Relaxed)).unwrap_err();
+        assert!(matches!(error, EngineError::Interrupted), "{error}");
+
+        let app = folder.path().join("app.db");
+        Connection::open(&app)
+            .unwrap()
+            .execute_batch("CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(8000000))")
+            .unwrap();
+        let copied = self::variant(folder.path(), &format!("[data]\nfrom = \"{}\"", app.display()));
+        stop.store(true, Ordering::Relaxed);
+        let error = Prepared::new(folder.path()).until(&stop).file(&copied, &mut |_, _| ()).unwrap_err();
         assert!(matches!(error, EngineError::Interrupted), "{error}");
     }
 
