@@ -379,7 +379,7 @@ mod tests {
         let sql = |end: &str| {
             format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {end}) SELECT count(*) FROM n")
         };
-        let count = |end| connection.query_row(&sql(end), [], |row| row.get::<_, u64>(0));
+        let count = |end| connection.query_row(&sql(end), [], |row| row.get::<_, i64>(0));
         assert_eq!(interruptible(&connection, &stop, || count("LIMIT 3")).unwrap(), 3);
         let endless = interruptible(&connection, &stop, || {
             stop.store(true, Ordering::Relaxed);
