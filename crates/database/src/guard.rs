@@ -18,7 +18,7 @@ use rusqlite::{Batch, Connection, ErrorCode, Statement, ffi};
 use crate::error::describe;
 
 /// Number of virtual machine operations between two looks at whether to end: well below a millisecond.
-pub(crate) const OPERATIONS: i32 = 10_000;
+const OPERATIONS: i32 = 10_000;
 
 /// PRAGMAs that create, move or remove files.
 const DIRECTORIES: [&str; 3] = ["data_store_directory", "lock_proxy_file", "temp_store_directory"];

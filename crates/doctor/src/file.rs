@@ -6,14 +6,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::SystemTime;
 
-use litelab_observe::{DatabaseHeader, DatabaseHeaderError, FileSizes, WalIndex, has_journal, open_regular, sidecar};
+use litelab_observe::{
+    DatabaseHeader, DatabaseHeaderError, FileSizes, JOURNAL_MAGIC, WalIndex, has_journal, open_regular, sidecar,
+};
 use rustix::fs::{Access, access};
 
 use crate::defect;
 use crate::facts::File;
 
-/// First bytes of a rollback journal with content (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
-const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 /// Largest number of names in [`File::query_named`].
 const MOST_NAMES: usize = 5;
 

@@ -97,7 +97,8 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
         return true;
     }
     let begun = Instant::now();
-    let is_new = match if force || !runner.is_current() { build(runner, force, screen) } else { Ok(false) } {
+    let built = if force || !runner.is_current() { build(runner, force, screen) } else { Ok(false) };
+    let is_new = match built {
         Ok(is_new) => is_new,
         Err(e) => {
             let log = runner.directory.join(LOG);
