@@ -73,9 +73,14 @@ export class Progress {
         return true;
     }
 
+    /** Whether the running transaction was abandoned. */
+    get abandoned() {
+        return Atomics.load(this.state, 0) === ABANDONED;
+    }
+
     /** The abandoned transaction in the form of the result, with its step; or null. */
     get unfinished() {
-        if (Atomics.load(this.state, 0) !== ABANDONED) return null;
+        if (!this.abandoned) return null;
         const { values } = this;
         const since = (moment) => Math.round(values[ENDED] - moment);
         const response_ns = Number.isNaN(values[DUE]) ? null : since(values[DUE]);

@@ -117,10 +117,11 @@ export class Execution {
      * Runs the transaction to its end on an acquired connection, with retries with the same values. Returns the number
      * of rows of all statements, EMPTY, or FAILED; or a promise of it.
      *
-     * @param {import('./record.mjs').Record} record counts errors as they occur
+     * @param {import('./record.mjs').Record} record counts errors as they occur, until the transaction is abandoned
+     * @param {import('./progress.mjs').Progress} progress of the worker
      */
-    run(record) {
-        if (!this.oneCall) return this.#attempts(record, null);
+    run(record, progress) {
+        if (!this.oneCall) return this.#attempts(record, progress, null);
         let seen;
         try {
             seen = this.#execute(0, 0);
@@ -128,13 +129,13 @@ export class Execution {
             seen = Promise.reject(error);
         }
         // A blocking call has already returned its answer: a promise of it would only cost time.
-        if (typeof seen !== 'number') return this.#attempts(record, seen);
+        if (typeof seen !== 'number') return this.#attempts(record, progress, seen);
         this.memory.end = this.memory.clock.now();
         return seen;
     }
 
     /** @param {Promise<number> | null} begun the first execution, if it has begun */
-    async #attempts(record, begun) {
+    async #attempts(record, progress, begun) {
         const { spec, session, memory } = this;
         const { begin, statements } = spec;
         for (let tries = 1; ; tries++) {
@@ -167,7 +168,7 @@ export class Execution {
                 if (this.yieldsAny) memory.kept = [...memory.yielded];
                 return rows;
             } catch (error) {
-                if (!(await this.#recover(Fault.from(error), tries, record))) return FAILED;
+                if (!(await this.#recover(Fault.from(error), tries, record, progress))) return FAILED;
             }
         }
     }
@@ -181,10 +182,10 @@ export class Execution {
     }
 
     /** Rolls back after an error, and pauses if a retry follows. Returns whether to retry. */
-    async #recover(fault, tries, record) {
+    async #recover(fault, tries, record, progress) {
         const { spec, memory, retry } = this;
         if (fault.code === null) throw fault.during(spec.name);
-        record.error(fault);
+        if (!progress.abandoned) record.error(fault);
         memory.errors.push(fault.code);
         memory.first = null;
         if (this.yieldsAny) memory.yielded = [...memory.kept];

@@ -129,7 +129,7 @@ export class Worker {
                 if (typeof held !== 'number') held = await held;
                 had = clock.now();
             }
-            let seen = executions[held].run(record);
+            let seen = executions[held].run(record, progress);
             if (typeof seen !== 'number') seen = await seen;
             if (gate !== null) gate.give(held);
 

@@ -205,3 +205,22 @@ test('the errors of one that is tried again until it is abandoned are known', as
         assert.ok(errors.SQLITE_BUSY.seen > 1);
     }
 });
+
+test('the errors of an abandoned transaction do not count, though another role goes on', (t) =>
+    tries(async () => {
+        for (const executor of ['threads', 'inline', 'dedicated']) {
+            const retry = { attempts: 1e9, backoff_us: 5000, multiplier: 1, max_backoff_us: 5000, on: ['SQLITE_BUSY'] };
+            const roles = [
+                role('w', 1, 0, time(WARM + WINDOW)),
+                role('r', 1, 1, time(LAST + 600), { first_worker: 1, load: { kind: 'closed', think_us: 5000 } }),
+            ];
+            const more = stuck({ executor, retry, connection: connection(0) });
+            const { ticks } = await outcome(trial('better-sqlite3', locked(t), [insert(), read()], roles, more));
+            const errors = (from, to) => {
+                const some = ticks.filter(({ t_ms }) => t_ms > from && t_ms <= to).flatMap(({ counts }) => counts);
+                return some.reduce((sum, count) => sum + count.errors, 0);
+            };
+            assert.ok(errors(0, LAST) > 1, executor);
+            assert.equal(errors(LAST + 300, Infinity), 0, executor);
+        }
+    }));
