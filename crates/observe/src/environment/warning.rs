@@ -227,11 +227,9 @@ mod tests {
                 logical: Some(4),
                 usable: Some(4),
                 governor: Some("performance".into()),
-                frequency_driver: None,
-                max_frequency_khz: None,
                 virtualised: Some(false),
             },
-            memory: Memory { total_bytes: None, available_bytes: None, swap_bytes: None, limit_bytes: None },
+            memory: Memory { total_bytes: None, limit_bytes: None },
             filesystem: Some(mounted("ext4")),
             disk: Some(disk(DeviceKind::Nvme)),
             fsync: Some(FsyncProbe { overwrite: latency, append: latency }),
@@ -240,7 +238,6 @@ mod tests {
                 ticks: Some(400),
                 busy_share: Some(0.1),
                 steal_share: Some(0.02),
-                iowait_share: Some(0.3),
                 load_average: Some([4.0, 9.0, 9.0]),
             },
             warnings: vec![],
@@ -254,7 +251,7 @@ mod tests {
     }
 
     fn disk(kind: DeviceKind) -> Disk {
-        Disk { device: "x".into(), kind, model: None, write_cache: None, forced_unit_access: None, scheduler: None }
+        Disk { device: "x".into(), kind, model: None, write_cache: None }
     }
 
     fn codes(change: impl FnOnce(&mut Environment)) -> Vec<WarningCode> {

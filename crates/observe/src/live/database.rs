@@ -88,7 +88,7 @@ impl Database {
             self.former.drain(..many);
             let folder = self.paths[0].parent().unwrap_or(Path::new("/"));
             self.device = device_of(&self.paths[0]);
-            self.filesystem = Filesystem::look(folder).and_then(|filesystem| filesystem.kind);
+            self.filesystem = Filesystem::of(folder).and_then(|filesystem| filesystem.kind);
         }
         (self.identities, self.born) = (now, born);
         changed
