@@ -218,8 +218,7 @@ mod tests {
 
     /// An environment without warnings.
     fn quiet() -> Environment {
-        let latency =
-            SyncLatency { writes: 100, p50_ns: 900_000, p99_ns: 4_000_000, max_ns: 9_000_000, per_second: 1e3 };
+        let latency = SyncLatency { writes: 100, p50_ns: 900_000, ..SyncLatency::default() };
         Environment {
             kernel: Kernel { os: "linux".into(), architecture: "x86_64".into(), release: None, distribution: None },
             cpu: Cpu {

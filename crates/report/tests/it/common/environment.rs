@@ -7,7 +7,8 @@ use litelab_record::environment::{
 };
 
 pub fn quiet() -> Environment {
-    let latency = |p50_ns, p99_ns| SyncLatency { writes: 100, p50_ns, p99_ns, max_ns: p99_ns, per_second: 500.0 };
+    let latency =
+        |p50_ns, p99_ns| SyncLatency { writes: 100, p50_ns, p99_ns, max_ns: p99_ns, ..SyncLatency::default() };
     Environment {
         kernel: Kernel {
             os: "linux".into(),
