@@ -46,4 +46,4 @@ pub use sampler::Sampler;
 pub use scheduling::wait_for_turn;
 pub use shm::WalIndex;
 pub use summary::{LockShare, Summary};
-pub use wal::{WalFile, WalHeader};
+pub use wal::{FRAME_HEADER, WalFile, WalHeader};
