@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use litelab_observe::{
-    DatabaseHeader, DatabaseHeaderError, FileSizes, JOURNAL_MAGIC, WalIndex, has_journal, open_regular, sidecar,
+    DatabaseHeader, DatabaseHeaderError, FRAME_HEADER, FileSizes, JOURNAL_MAGIC, WalIndex, has_journal, open_regular,
+    sidecar,
 };
 use rustix::fs::{Access, access};
 
@@ -129,7 +130,7 @@ fn beside(file: &mut File, path: &Path) {
     if let Ok(Some(index)) = WalIndex::read(&sidecar(path, "-shm")) {
         file.wal_frames = Some(index.frames);
         let page = index.page_size.or(file.page_size).unwrap_or_default();
-        file.backlog_bytes = Some(u64::from(index.backlog()) * (u64::from(page) + 24));
+        file.backlog_bytes = Some(u64::from(index.backlog()) * (u64::from(page) + FRAME_HEADER));
     }
     file.journal_hot = journal_hot(path);
     let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());

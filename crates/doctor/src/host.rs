@@ -16,7 +16,7 @@ pub fn look(path: &Path, fsync: bool) -> Host {
     let mut host = Host { os: std::env::consts::OS, filesystem_class: "unknown", ..Host::default() };
     let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if let Some(filesystem) = Filesystem::look(folder) {
+    if let Some(filesystem) = Filesystem::of(folder) {
         host.filesystem_class = filesystem.kind.as_deref().map_or("unknown", class);
         host.filesystem = filesystem.kind;
         host.read_only = filesystem.options.iter().any(|option| option == "ro");

@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use litelab_observe::{GoModule, Holders, Lock, SqliteSource, WalIndex, sidecar};
+use litelab_observe::{FRAME_HEADER, GoModule, Holders, Lock, SqliteSource, WalIndex, sidecar};
 
 use crate::facts::{Defect, Process, SqliteImage};
 use crate::{bundle, defect};
-
-/// Bytes that a frame of the log has beside its page (<https://sqlite.org/fileformat2.html#walformat>).
-const FRAME_HEADER: u64 = 24;
 
 static VERSIONS: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| toml::from_str(include_str!("../../../advisories/source-ids.toml")).unwrap_or_default());
@@ -25,8 +22,7 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
         let marks = holder.locks.iter().filter_map(|lock| match lock {
             // Slot 0 reads the database file alone, and no checkpoint may write to it meanwhile.
             Lock::Read(0) => index.filter(|index| index.backlog() > 0).map(|_| 0),
-            Lock::Read(slot) => index?.read_marks.get(usize::from(*slot)).copied().flatten(),
-            _ => None,
+            lock => index?.mark(*lock),
         });
         let snapshot = marks.min();
         let pins_bytes = snapshot.zip(index).map(|(snapshot, index)| {

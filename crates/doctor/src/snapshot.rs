@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use litelab_database::{guard, immutable};
 use litelab_observe::temporary::Temporary;
-use litelab_observe::{DatabaseHeader, FileSizes, WalIndex, has_journal, is_being_written, sidecar};
+use litelab_observe::{DatabaseHeader, FileSizes, WalHeader, WalIndex, has_journal, is_being_written, sidecar};
 use rusqlite::{Connection, OpenFlags};
 use thiserror::Error;
 
@@ -22,8 +22,6 @@ const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Largest sum of database and log that is copied, in bytes.
 const LARGEST_COPY: u64 = 64 << 20;
-/// Length of the header of a log in bytes.
-const WAL_HEADER: u64 = 32;
 
 /// Reason why the content could not be read.
 #[derive(Debug, Error)]
@@ -79,7 +77,8 @@ impl State {
         let sizes = FileSizes::of(path);
         let wal = header.is_some_and(|header| header.wal);
         // Without an index, any frame of the log may be committed.
-        let backlog = index.map_or(sizes.wal.unwrap_or_default() > WAL_HEADER, |index| index.backlog() > 0);
+        let backlog =
+            index.map_or(sizes.wal.unwrap_or_default() > WalHeader::BYTES as u64, |index| index.backlog() > 0);
         let state = Self {
             modified: metadata.as_ref().and_then(|metadata| metadata.modified().ok()),
             bytes: metadata.map_or(0, |metadata| metadata.len()),

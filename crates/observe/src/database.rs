@@ -125,7 +125,7 @@ impl DatabaseProbe {
         }
         if let Some(index) = state.index {
             if let Some(before) = self.backfill {
-                self.totals.frames_backfilled += backfilled_between(&before, &index);
+                self.totals.frames_backfilled += index.copied_since(&before);
             }
             self.backfill = Some(index);
         }
@@ -137,24 +137,10 @@ fn counts(lock: Lock, owner: Owner, index: Option<WalIndex>) -> Option<LockOwner
     let Owner::Process(pid) = owner else { return None };
     let counts = match lock {
         Lock::Shared => false,
-        Lock::Read(0) => index?.backlog() > 0,
-        Lock::Read(slot) => index?.read_marks.get(usize::from(slot)).copied().flatten()? < index?.frames,
+        Lock::Read(_) => index?.is_behind(lock),
         _ => true,
     };
     counts.then_some(LockOwner { lock, pid })
-}
-
-/// Frames backfilled between two states of a wal-index. The log restarts only after all of it has been copied, so the
-/// rest of the old log counts too.
-fn backfilled_between(before: &WalIndex, now: &WalIndex) -> u64 {
-    if before.salts == now.salts {
-        now.backfilled.saturating_sub(before.backfilled).into()
-    } else {
-        // `nBackfill` is reset just after the new header appears: a value above the new log's length belongs to the old
-        // log.
-        let of_new = if now.backfilled <= now.frames { now.backfilled } else { 0 };
-        u64::from(before.backlog()) + u64::from(of_new)
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::lock::Lock;
 /// (<https://sqlite.org/fileformat2.html#the_rollback_journal>).
 pub const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
+/// Suffixes of the files of a database.
+pub(crate) const FILES: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+
 /// File sizes in bytes; `None` if a file does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileSizes {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::checksum::{Words, checksum, word};
 use super::files::{absent_is_none, open_regular};
+use super::lock::Lock;
 use super::wal::valid_page_size;
 
 const VERSION: u32 = 3_007_000;
@@ -131,6 +132,48 @@ impl WalIndex {
     #[must_use]
     pub fn backlog(&self) -> u32 {
         self.frames.saturating_sub(self.backfilled)
+    }
+
+    /// Number of frames copied into the database since an earlier state. The log restarts only after all of it has been
+    /// copied, so the rest of the old log counts too.
+    #[must_use]
+    pub fn copied_since(&self, before: &Self) -> u64 {
+        if before.salts == self.salts {
+            return self.backfilled.saturating_sub(before.backfilled).into();
+        }
+        // `nBackfill` is reset just after the new header appears: a value above the new log's length belongs to the old
+        // log.
+        let of_new = if self.backfilled <= self.frames { self.backfilled } else { 0 };
+        u64::from(before.backlog()) + u64::from(of_new)
+    }
+
+    /// Last frame visible to a reader with this lock, 0 for one of the database file alone. `None` for an unused slot
+    /// and for other locks.
+    #[must_use]
+    pub fn mark(&self, lock: Lock) -> Option<u32> {
+        match lock {
+            Lock::Read(0) => Some(0),
+            Lock::Read(slot) => self.read_marks.get(usize::from(slot)).copied().flatten(),
+            _ => None,
+        }
+    }
+
+    /// Whether there are commits that a reader with this lock does not see. A reader of the database file alone sees
+    /// none of the log; it began when all of the log had been copied.
+    #[must_use]
+    pub fn is_behind(&self, lock: Lock) -> bool {
+        match lock {
+            Lock::Read(0) => self.backlog() > 0,
+            _ => self.mark(lock).is_some_and(|mark| mark < self.frames),
+        }
+    }
+
+    /// Number of frames that no checkpoint can copy because of a reader with this lock: those after its mark, and those
+    /// not yet copied at all for a reader of the database file alone, which excludes every copy (`walCheckpoint` in
+    /// `wal.c` of SQLite).
+    #[must_use]
+    pub fn pinned(&self, lock: Lock) -> u32 {
+        self.mark(lock).map_or(0, |mark| self.frames.saturating_sub(mark.max(self.backfilled)))
     }
 }
 

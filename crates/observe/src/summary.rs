@@ -15,41 +15,15 @@ use super::sample::Sample;
 /// Peaks are sampled values: a log that grew and was truncated within one interval may have been larger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Time from the first sample to the last, seconds.
-    pub seconds: f64,
     /// Largest total size of the logs.
     pub wal_peak_bytes: u64,
-    /// Total size of the logs at the end.
-    pub wal_last_bytes: u64,
-    /// Total size of the database files at the start.
-    pub database_first_bytes: u64,
-    /// Total size of the database files at the end.
-    pub database_last_bytes: u64,
-    /// Largest total size of the rollback journals.
-    pub journal_peak_bytes: u64,
-    /// Largest number of live frames in the logs.
-    pub frames_peak: Option<u64>,
-    /// Largest number of frames not yet copied into the databases; it grows if readers block checkpoints.
-    pub backlog_peak: Option<u64>,
-    /// Number of frames copied into the databases (a lower bound).
-    pub frames_backfilled: u64,
-    /// Number of log restarts after a checkpoint.
+    /// Number of log restarts after a checkpoint, a lower bound.
     pub wal_restarts: u64,
-    /// Whether `wal_restarts` is exact rather than a lower bound.
-    pub wal_restarts_exact: bool,
-    /// CPU time in user mode, seconds, with the resolution of a clock tick.
-    pub cpu_user_s: Option<f64>,
-    /// CPU time in the kernel, seconds, with the resolution of a clock tick.
-    pub cpu_system_s: Option<f64>,
     /// Peak resident memory since the start of the processes, as recorded by the kernel, so that no peak between two
     /// samples is missed; else the largest sampled value. Over several processes an upper bound.
     pub rss_peak_bytes: Option<u64>,
-    /// Bytes passed to write calls.
-    pub written_call_bytes: Option<u64>,
     /// Bytes of page cache dirtied for files on storage.
     pub written_bytes: Option<u64>,
-    /// Bytes read from storage.
-    pub read_bytes: Option<u64>,
     /// Voluntary context switches, without those of threads that lived for less than the interval of thread reads.
     pub voluntary_switches: Option<u64>,
     /// Involuntary context switches, with the same omission.
@@ -58,8 +32,6 @@ pub struct Summary {
     pub samples: u64,
     /// Number of those moments that were more than half an interval late: the machine, not the trial, lacked CPU time.
     pub late_samples: u64,
-    /// Number of due times without a sample.
-    pub missed_samples: u64,
     /// Locks that others wait for, by process; in run files of older versions empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockShare>,
@@ -110,34 +82,19 @@ impl Summary {
             let (before, after) = (before?, last.process?);
             Some(of(&after)?.saturating_sub(of(&before).unwrap_or(0)))
         };
-        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         let peak = |of: fn(&Sample) -> Option<u64>| samples.iter().filter_map(of).max();
         Summary {
-            seconds: seconds(last.at_ns - first.at_ns),
             wal_peak_bytes: peak(|sample| Some(sample.wal_bytes)).unwrap_or(0),
-            wal_last_bytes: last.wal_bytes,
-            database_first_bytes: first.database_bytes,
-            database_last_bytes: last.database_bytes,
-            journal_peak_bytes: peak(|sample| Some(sample.journal_bytes)).unwrap_or(0),
-            frames_peak: peak(|sample| sample.wal_frames),
-            backlog_peak: peak(|sample| sample.wal_backlog),
-            frames_backfilled: last.frames_backfilled - first.frames_backfilled,
             wal_restarts: last.wal_restarts - first.wal_restarts,
-            wal_restarts_exact: last.wal_restarts_exact,
-            cpu_user_s: used(|usage| Some(usage.user_ns)).map(seconds),
-            cpu_system_s: used(|usage| Some(usage.system_ns)).map(seconds),
             rss_peak_bytes: last
                 .process
                 .and_then(|usage| usage.rss_peak_bytes)
                 .or_else(|| peak(|sample| sample.process?.rss_bytes)),
-            written_call_bytes: used(|usage| usage.write_call_bytes),
             written_bytes: used(|usage| usage.write_bytes),
-            read_bytes: used(|usage| usage.read_bytes),
             voluntary_switches: used(|usage| usage.voluntary_switches),
             involuntary_switches: used(|usage| usage.involuntary_switches),
             samples: samples.iter().map(|sample| u64::from(sample.moments)).sum(),
             late_samples: samples.iter().map(|sample| u64::from(sample.late_moments)).sum(),
-            missed_samples: samples.iter().map(|sample| sample.missed).sum(),
             locks: shares(samples),
         }
     }
@@ -149,9 +106,9 @@ mod tests {
 
     fn samples() -> Vec<Sample> {
         [(0, 100, 5), (10, 700, 20), (20, 300, 50), (30, 200, 90)]
-            .map(|(at_ns, wal_bytes, user_s)| {
+            .map(|(at_ns, wal_bytes, switches)| {
                 let process = ProcessUsage {
-                    user_ns: user_s * 1_000_000_000,
+                    voluntary_switches: Some(switches),
                     rss_bytes: Some(wal_bytes * 2),
                     write_bytes: (at_ns > 0).then_some(wal_bytes),
                     ..ProcessUsage::default()
@@ -162,8 +119,6 @@ mod tests {
                     moments: 1,
                     process: Some(process),
                     wal_restarts: at_ns / 10,
-                    frames_backfilled: at_ns,
-                    wal_frames: (at_ns != 20).then_some(wal_bytes),
                     ..Sample::default()
                 }
             })
@@ -173,11 +128,9 @@ mod tests {
     #[test]
     fn peaks_are_of_the_whole_and_totals_are_differences() {
         let summary = Summary::since(&samples(), 0);
-        assert_eq!((summary.wal_peak_bytes, summary.wal_last_bytes), (700, 200));
-        assert_eq!((summary.frames_peak, summary.rss_peak_bytes), (Some(700), Some(1400)));
-        assert_eq!((summary.wal_restarts, summary.frames_backfilled), (3, 30));
-        assert_eq!(summary.cpu_user_s, Some(85.0));
-        assert_eq!((summary.backlog_peak, summary.involuntary_switches), (None, None));
+        assert_eq!((summary.wal_peak_bytes, summary.rss_peak_bytes), (700, Some(1400)));
+        assert_eq!(summary.wal_restarts, 3);
+        assert_eq!((summary.voluntary_switches, summary.involuntary_switches), (Some(85), None));
         assert_eq!(summary.samples, 4);
     }
 
@@ -191,10 +144,10 @@ mod tests {
     #[test]
     fn a_window_counts_from_the_sample_before_it() {
         let summary = Summary::since(&samples(), 15);
-        assert_eq!(summary.cpu_user_s, Some(70.0));
+        assert_eq!(summary.voluntary_switches, Some(70));
         assert_eq!((summary.wal_peak_bytes, summary.samples), (700, 3));
         let exact = Summary::since(&samples(), 20);
-        assert_eq!((exact.cpu_user_s, exact.wal_peak_bytes), (Some(40.0), 300));
+        assert_eq!((exact.voluntary_switches, exact.wal_peak_bytes), (Some(40), 300));
     }
 
     #[test]

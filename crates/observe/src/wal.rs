@@ -9,7 +9,8 @@ use super::files::{absent_is_none, open_regular};
 /// Magic number without its low bit, which gives the byte order of the checksums; all other fields are big-endian.
 const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
-const FRAME_HEADER: u64 = 24;
+/// Bytes that a frame of the log has beside its page (<https://sqlite.org/fileformat2.html#walformat>).
+pub const FRAME_HEADER: u64 = 24;
 
 /// The 32 bytes at the start of a `-wal` file (<https://sqlite.org/fileformat2.html#walformat>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -47,14 +47,11 @@ impl Holdings {
         let note = |index: WalIndex| (index.backfill_attempted > index.backfilled).then_some(index.backfill_attempted);
         let note = |index: Option<WalIndex>| index.and_then(note);
         let copies = note(moment.index).is_some() && note(moment.index) == note(self.index);
-        // A checkpoint copies while it has slot 0 alone, so who reads by that slot afterwards began later. A log is
-        // restarted after all of it was copied.
-        let copied = self.index.zip(moment.index).is_some_and(|(before, after)| {
-            if before.salts == after.salts { after.backfilled > before.backfilled } else { before.backlog() > 0 }
-        });
+        // A checkpoint copies while it has slot 0 alone, so who reads by that slot afterwards began later.
+        let copied = self.index.zip(moment.index).is_some_and(|(before, after)| after.copied_since(&before) > 0);
         let now = moment.at;
         let held = moment.holds.iter().map(|hold| {
-            let mark = mark(hold.lock, moment.index.as_ref());
+            let mark = moment.index.and_then(|index| index.mark(hold.lock));
             let before = self.held.iter().find(|held| {
                 let hold_on = held.hold.lock == hold.lock && held.hold.pid == hold.pid && held.hold.waits == hold.waits;
                 let same = match hold.lock {
@@ -73,11 +70,8 @@ impl Holdings {
                 Held { hold: *hold, since: now - error, error, at_least: gap.is_none(), mark, behind: None }
             });
             held.hold = *hold;
-            if !is_behind(hold.lock, mark, moment.index.as_ref()) {
-                held.behind = None;
-            } else if held.behind.is_none() {
-                held.behind = Some(now);
-            }
+            let is_behind = moment.index.is_some_and(|index| index.is_behind(hold.lock));
+            held.behind = is_behind.then(|| held.behind.unwrap_or(now));
             held
         });
         let held: Vec<Held> = held.collect();
@@ -110,33 +104,5 @@ impl Counter {
             }
             _ => None,
         }
-    }
-}
-
-fn mark(lock: Lock, index: Option<&WalIndex>) -> Option<u32> {
-    match lock {
-        Lock::Read(0) => Some(0),
-        Lock::Read(slot) => index?.read_marks.get(usize::from(slot)).copied().flatten(),
-        _ => None,
-    }
-}
-
-/// Whether there are commits that a reader does not see. A reader of the database file alone sees none of the log; it
-/// began when all of the log had been copied.
-fn is_behind(lock: Lock, mark: Option<u32>, index: Option<&WalIndex>) -> bool {
-    match (lock, mark, index) {
-        (Lock::Read(0), _, Some(index)) => index.backlog() > 0,
-        (Lock::Read(_), Some(mark), Some(index)) => mark < index.frames,
-        _ => false,
-    }
-}
-
-/// Frames that no checkpoint can copy because of a reader: those after its mark, and those not yet copied at all for a
-/// reader of the database file alone, which excludes every copy (`walCheckpoint` in `wal.c` of SQLite).
-pub(crate) fn pinned(lock: Lock, mark: Option<u32>, index: Option<&WalIndex>) -> u32 {
-    match (lock, mark, index) {
-        (Lock::Read(0), _, Some(index)) => index.backlog(),
-        (Lock::Read(_), Some(mark), Some(index)) => index.frames.saturating_sub(mark.max(index.backfilled)),
-        _ => 0,
     }
 }

@@ -4,18 +4,16 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use litelab_observe::live::Moment;
-use litelab_observe::{Lock, WalIndex};
+use litelab_observe::{FRAME_HEADER, Lock, WalIndex};
 use litelab_record::recording::{DatabaseView, LockView, Rates, ReaderView, Totals};
 
-use crate::holding::{Counter, Held, Holdings, pinned};
+use crate::holding::{Counter, Held, Holdings};
 
 /// Window of the rates.
 const WINDOW: Duration = Duration::from_secs(2);
 /// Window of the rate at which the file system fills, and the least part of it that gives a rate.
 const FILL: Duration = Duration::from_secs(60);
 const LEAST_FILL: Duration = Duration::from_secs(10);
-/// Bytes that a frame has beside its page (<https://sqlite.org/fileformat2.html#walformat>).
-const FRAME_HEADER: u64 = 24;
 /// A counter that moved by more was set anew, as by a recovery or another file.
 const JUMP: u32 = 1 << 24;
 
@@ -147,17 +145,16 @@ impl Tracker {
     }
 
     fn frames(&mut self, before: &WalIndex, after: &WalIndex, now: Instant) {
-        let copied = if before.salts == after.salts {
+        if before.salts == after.salts {
             self.totals.frames += u64::from(after.frames.saturating_sub(before.frames));
-            after.backfilled.saturating_sub(before.backfilled)
         } else {
-            // The log restarts only after all of it was copied. The first commit into a new one is no restart.
+            // The first commit into a new log is no restart.
             let is_new = before.frames == 0 && before.salts == [0, 0];
             self.totals.resets += u64::from(!is_new);
             self.totals.frames += u64::from(after.frames);
-            before.backlog().saturating_add(if after.backfilled <= after.frames { after.backfilled } else { 0 })
-        };
-        self.totals.checkpointed += u64::from(copied);
+        }
+        let copied = after.copied_since(before);
+        self.totals.checkpointed += copied;
         if copied > 0 || before.salts != after.salts {
             self.progress = Some(now);
         }
@@ -194,7 +191,7 @@ fn lock(held: &Held, now: Instant) -> LockView {
 }
 
 fn reader(held: &Held, moment: &Moment, frame: u64) -> ReaderView {
-    let pins_frames = pinned(held.hold.lock, held.mark, moment.index.as_ref());
+    let pins_frames = moment.index.map_or(0, |index| index.pinned(held.hold.lock));
     ReaderView {
         slot: if let Lock::Read(slot) = held.hold.lock { Some(slot) } else { None },
         mark: held.mark,

@@ -2,8 +2,6 @@
 
 mod clock;
 mod runners;
-mod sync;
 
 pub use clock::clock;
 pub use runners::runner_costs;
-pub use sync::sync;

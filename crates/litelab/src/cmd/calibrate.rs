@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use litelab_engine::calibration::{clock, runner_costs, sync};
+use litelab_engine::calibration::{clock, runner_costs};
 use litelab_engine::event::Event;
 use litelab_engine::{EngineError, Run, RunOptions, Runners, scratch};
 use litelab_model::{Options, library, resolve};
-use litelab_observe::environment::{Environment, FsyncConfig, LoadProbe, LoadWindow};
+use litelab_observe::environment::{Environment, FsyncConfig, FsyncProbe, LoadProbe, LoadWindow};
 use litelab_record::calibration::{self, Host, HostCalibration, Work};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::analyse;
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let clock = clock();
     say("syncs of the disk");
     let place = scratch::Folder::make(&args.dir).context("make a folder for it")?;
-    let sync = sync(place.path(), scale.sync).ok();
+    let sync = FsyncProbe::run(place.path(), scale.sync).ok();
     drop(place);
 
     // The run is temporary: the calibration keeps the part of it that matters.

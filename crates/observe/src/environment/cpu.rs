@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
 
-/// Model, number and frequency of the processors.
+/// Model and number of the processors, and what governs their frequency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
     /// Model name reported by the processor.
@@ -19,11 +19,6 @@ pub struct Cpu {
     pub usable: Option<usize>,
     /// Frequency governor of the first processor, such as `performance` or `powersave`.
     pub governor: Option<String>,
-    /// Frequency driver. With `intel_pstate` and `amd-pstate-epp` the governor `powersave` does not limit the
-    /// frequency.
-    pub frequency_driver: Option<String>,
-    /// Highest frequency permitted to the governor, kHz.
-    pub max_frequency_khz: Option<u64>,
     /// Whether this is a virtual machine.
     pub virtualised: Option<bool>,
 }
@@ -37,7 +32,6 @@ impl Cpu {
     }
 
     fn from_parts(cpuinfo: &str, cpufreq: &Path) -> Self {
-        let setting = |name: &str| Some(proc_file(cpufreq.join(name))?.trim().to_owned());
         // The parser reports one processor for an empty text.
         let text = Some(cpuinfo).filter(|text| !text.trim().is_empty());
         let info = text.and_then(|text| CpuInfo::from_buf_read(BufReader::new(text.as_bytes())).ok());
@@ -48,9 +42,7 @@ impl Cpu {
             model: first.get("model name").map(|model| (*model).to_owned()),
             logical: info.as_ref().map(CpuInfo::num_cores),
             usable: std::thread::available_parallelism().ok().map(usize::from),
-            governor: setting("scaling_governor"),
-            frequency_driver: setting("scaling_driver"),
-            max_frequency_khz: setting("scaling_max_freq").and_then(|khz| khz.parse().ok()),
+            governor: proc_file(cpufreq.join("scaling_governor")).map(|governor| governor.trim().to_owned()),
             virtualised: flags,
         }
     }
@@ -81,11 +73,9 @@ mod tests {
     }
 
     #[test]
-    fn governor_from_its_files() {
+    fn governor_from_its_file() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("scaling_governor"), "powersave\n").unwrap();
-        std::fs::write(dir.path().join("scaling_max_freq"), "3600000\n").unwrap();
-        let cpu = Cpu::from_parts("", dir.path());
-        assert_eq!((cpu.governor.as_deref(), cpu.max_frequency_khz), (Some("powersave"), Some(3_600_000)));
+        assert_eq!(Cpu::from_parts("", dir.path()).governor.as_deref(), Some("powersave"));
     }
 }

@@ -60,10 +60,6 @@ pub struct Disk {
     pub model: Option<String>,
     /// Treatment of the device's write cache.
     pub write_cache: Option<WriteCache>,
-    /// Whether single writes can bypass the cache (FUA), which makes the commit of a journal cheaper.
-    pub forced_unit_access: Option<bool>,
-    /// I/O scheduler.
-    pub scheduler: Option<String>,
 }
 
 impl Disk {
@@ -105,8 +101,6 @@ impl Disk {
                 "write through" => Some(WriteCache::WriteThrough),
                 _ => None,
             }),
-            forced_unit_access: attribute(&node, "queue/fua").map(|fua| fua == "1"),
-            scheduler: attribute(&node, "queue/scheduler").and_then(|line| chosen(&line)),
         })
     }
 }
@@ -167,12 +161,6 @@ fn attribute(node: &Path, name: &str) -> Option<String> {
     Some(proc_file(node.join(name))?.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The selected word of a line like `none [mq-deadline] kyber`: the one in brackets, or the only one.
-fn chosen(line: &str) -> Option<String> {
-    let bracketed = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    bracketed.map(|(chosen, _)| chosen.to_owned()).or_else(|| (!line.contains(' ')).then(|| line.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,15 +204,11 @@ mod tests {
         assert_eq!(partition.model.as_deref(), Some("Fast One"));
         assert_eq!(partition.write_cache, Some(WriteCache::WriteThrough));
 
-        sysfs.device(
-            "252:0",
-            "virtual/block/dm-0",
-            &[("queue/write_cache", "write back"), ("queue/scheduler", "none")],
-        );
+        sysfs.device("252:0", "virtual/block/dm-0", &[("queue/write_cache", "write back")]);
         sysfs.below("virtual/block/dm-0", "pci0/nvme/nvme0/nvme0n1/nvme0n1p1");
         let mapping = disk(&sysfs, "252:0");
         assert_eq!((mapping.device.as_str(), mapping.kind), ("dm-0", DeviceKind::Nvme));
-        assert_eq!((mapping.write_cache, mapping.scheduler.as_deref()), (Some(WriteCache::WriteBack), Some("none")));
+        assert_eq!(mapping.write_cache, Some(WriteCache::WriteBack));
 
         sysfs.device("8:0", "pci0/ata1/block/sda", &[("queue/rotational", "1")]);
         sysfs.below("virtual/block/dm-0", "pci0/ata1/block/sda");
@@ -245,7 +229,5 @@ mod tests {
     #[test]
     fn no_device_no_disk() {
         assert_eq!(Disk::from_sysfs(Sysfs::new().root(), "0:42"), None);
-        assert_eq!(chosen("none [mq-deadline] kyber").as_deref(), Some("mq-deadline"));
-        assert_eq!(chosen("none kyber"), None);
     }
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::mount::Mount;
-use super::reflink::supports_reflink;
 use crate::proc_file;
 
 /// File system that stores a database in a directory.
@@ -22,23 +21,12 @@ pub struct Filesystem {
     pub total_bytes: Option<u64>,
     /// Free space available to this user, in bytes.
     pub free_bytes: Option<u64>,
-    /// Block size in bytes.
-    pub block_bytes: Option<u64>,
-    /// Whether files can be copied by sharing their blocks; `None` if the test failed.
-    pub reflink: Option<bool>,
 }
 
 impl Filesystem {
-    /// The file system of an existing directory; `None` if the directory does not exist. Tests reflinks with two
-    /// scratch files.
+    /// The file system of an existing directory; `None` if the directory does not exist.
     #[must_use]
     pub fn of(dir: &Path) -> Option<Self> {
-        Some(Filesystem { reflink: supports_reflink(dir), ..Self::look(dir)? })
-    }
-
-    /// Like [`Filesystem::of`], without the test of reflinks: writes nothing.
-    #[must_use]
-    pub fn look(dir: &Path) -> Option<Self> {
         let mut filesystem = Self::from_mount(mount_of(dir).as_ref());
         filesystem.measure(dir)?;
         Some(filesystem)
@@ -57,7 +45,6 @@ impl Filesystem {
         let space = rustix::fs::statvfs(dir).ok()?;
         self.total_bytes = space.f_blocks.checked_mul(space.f_frsize);
         self.free_bytes = space.f_bavail.checked_mul(space.f_frsize);
-        self.block_bytes = Some(space.f_bsize);
         #[cfg(target_os = "linux")]
         if self.kind.is_none() {
             // Without mountinfo, as in some sandboxes, statfs still returns the type as a number.
@@ -165,10 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn a_look_is_the_same_without_reflinks() {
+    fn the_root_is_a_mount_point_and_a_folder_is_none() {
         let dir = tempfile::tempdir().unwrap();
-        let (look, of) = (Filesystem::look(dir.path()).unwrap(), Filesystem::of(dir.path()).unwrap());
-        assert_eq!((look.kind, look.mount_point, look.reflink), (of.kind, of.mount_point, None));
         assert!(is_mount_point(Path::new("/")) && !is_mount_point(dir.path()));
     }
 

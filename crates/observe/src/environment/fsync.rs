@@ -29,25 +29,29 @@ impl Default for FsyncConfig {
     }
 }
 
-/// Latency of one kind of write: 4 KiB followed by a data sync. Percentiles are nearest-rank, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// Latency of one kind of write: 4 KiB followed by a data sync. Quantiles are nearest-rank, in nanoseconds; with few
+/// writes the upper ones equal the maximum. Those that environments of older versions lack are 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names say what they are")]
 pub struct SyncLatency {
-    /// Number of writes.
     pub writes: u64,
-    /// Median.
+    #[serde(default)]
+    pub min_ns: u64,
+    #[serde(default)]
+    pub p10_ns: u64,
     pub p50_ns: u64,
-    /// 99th percentile; with fewer than 100 writes the maximum.
+    #[serde(default)]
+    pub p90_ns: u64,
     pub p99_ns: u64,
-    /// Maximum.
+    #[serde(default)]
+    pub p999_ns: u64,
     pub max_ns: u64,
-    /// Rate of consecutive writes of this kind per second: number of writes over the sum of their times.
-    pub per_second: f64,
 }
 
 /// Latency of synchronous writes as SQLite makes them. The two kinds alternate, so that a disturbance affects both.
 ///
 /// On Apple systems the sync is `F_FULLFSYNC`, which SQLite only uses with `PRAGMA fullfsync`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FsyncProbe {
     /// Writes that overwrite a block within the file, as in a log after a restart.
     pub overwrite: SyncLatency,
@@ -61,16 +65,6 @@ impl FsyncProbe {
     /// # Errors
     /// If the files cannot be created, written or synced.
     pub fn run(dir: &Path, config: FsyncConfig) -> io::Result<Self> {
-        let (overwrites, appends) = Self::times(dir, config)?;
-        Ok(FsyncProbe { overwrite: SyncLatency::of(overwrites), append: SyncLatency::of(appends) })
-    }
-
-    /// Like [`FsyncProbe::run`]; returns the times of all overwrites and of all appends in the order of execution, in
-    /// nanoseconds.
-    ///
-    /// # Errors
-    /// Those of [`FsyncProbe::run`].
-    pub fn times(dir: &Path, config: FsyncConfig) -> io::Result<(Vec<u64>, Vec<u64>)> {
         // Named files, because some file systems skip work for files without a name.
         let scratch = || Temporary::file_in(dir, ".litelab-fsync-");
         let (mut fixed, mut growing) = (scratch()?, scratch()?);
@@ -88,7 +82,7 @@ impl FsyncProbe {
             overwrites.push(synced_write(fixed.as_file_mut(), number % BLOCKS, &block)?);
             appends.push(synced_write(growing.as_file_mut(), number, &block)?);
         }
-        Ok((overwrites, appends))
+        Ok(FsyncProbe { overwrite: SyncLatency::of(overwrites), append: SyncLatency::of(appends) })
     }
 }
 
@@ -103,18 +97,19 @@ fn synced_write(file: &mut File, block: u64, bytes: &[u8]) -> io::Result<u64> {
 impl SyncLatency {
     fn of(mut times: Vec<u64>) -> Self {
         times.sort_unstable();
-        let quantile = |percent: usize| {
-            let rank = (times.len() * percent).div_ceil(100).max(1);
+        let per_mille = |share: usize| {
+            let rank = (times.len() * share).div_ceil(1000).max(1);
             times.get(rank - 1).copied().unwrap_or(0)
         };
-        let total = times.iter().map(|ns| *ns as f64 / 1e9).sum::<f64>();
         SyncLatency {
             writes: times.len() as u64,
-            p50_ns: quantile(50),
-            p99_ns: quantile(99),
-            max_ns: quantile(100),
-            // A total of zero from a coarse clock must not give an infinite rate.
-            per_second: times.len() as f64 / total.max(1e-9),
+            min_ns: per_mille(0),
+            p10_ns: per_mille(100),
+            p50_ns: per_mille(500),
+            p90_ns: per_mille(900),
+            p99_ns: per_mille(990),
+            p999_ns: per_mille(999),
+            max_ns: per_mille(1000),
         }
     }
 }
@@ -124,13 +119,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_by_nearest_rank() {
-        let latency = SyncLatency::of((1..=200).rev().collect());
-        assert_eq!((latency.writes, latency.p50_ns, latency.p99_ns, latency.max_ns), (200, 100, 198, 200));
-        // 200 writes in 1 + 2 + … + 200 = 20,100 ns.
-        assert!((latency.per_second - 200.0 / 20_100e-9).abs() < 1.0);
-        let one = SyncLatency::of(vec![3000]);
-        assert_eq!((one.p50_ns, one.p99_ns, one.max_ns), (3000, 3000, 3000));
+    fn quantiles_by_nearest_rank() {
+        let of = SyncLatency::of((1..=2000).rev().collect());
+        let all = [of.min_ns, of.p10_ns, of.p50_ns, of.p90_ns, of.p99_ns, of.p999_ns, of.max_ns];
+        assert_eq!(all, [1, 200, 1000, 1800, 1980, 1998, 2000]);
+        let few = SyncLatency::of(vec![7, 3]);
+        assert_eq!((few.writes, few.min_ns, few.p50_ns, few.p90_ns, few.p999_ns), (2, 3, 3, 7, 7));
+        assert_eq!(SyncLatency::of(vec![]), SyncLatency::default());
+    }
+
+    #[test]
+    fn the_latency_in_a_run_file_of_before_is_read() {
+        let text = r#"{"writes":100,"p50_ns":1,"p99_ns":2,"max_ns":3,"per_second":500.0}"#;
+        let expected = SyncLatency { writes: 100, p50_ns: 1, p99_ns: 2, max_ns: 3, ..SyncLatency::default() };
+        assert_eq!(serde_json::from_str::<SyncLatency>(text).unwrap(), expected);
     }
 
     #[test]
@@ -140,7 +142,8 @@ mod tests {
         let probe = FsyncProbe::run(dir.path(), config).unwrap();
         for latency in [probe.overwrite, probe.append] {
             assert!((1..=20).contains(&latency.writes), "{latency:?}");
-            assert!(0 < latency.p50_ns && latency.p50_ns <= latency.p99_ns && latency.p99_ns <= latency.max_ns);
+            assert!(0 < latency.min_ns && latency.min_ns <= latency.p50_ns && latency.p50_ns <= latency.p99_ns);
+            assert!(latency.p99_ns <= latency.max_ns, "{latency:?}");
         }
         assert_eq!(probe.overwrite.writes, probe.append.writes);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

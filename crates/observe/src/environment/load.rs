@@ -18,8 +18,6 @@ pub struct LoadWindow {
     pub busy_share: Option<f64>,
     /// Share of time in which the hypervisor ran other guests although this machine had work.
     pub steal_share: Option<f64>,
-    /// Share of time idle with pending storage requests. The kernel's own documentation calls it unreliable.
-    pub iowait_share: Option<f64>,
     /// Load averages over 1, 5 and 15 minutes at the end of the window. On Linux they include waits for storage.
     pub load_average: Option<[f64; 3]>,
 }
@@ -81,7 +79,6 @@ impl Ticks {
             ticks: Some(ticks),
             busy_share: share(ticks.saturating_sub(idle)),
             steal_share: share(part(|t| t.steal)),
-            iowait_share: share(part(|t| t.iowait)),
             ..LoadWindow::default()
         }
     }
@@ -103,8 +100,7 @@ mod tests {
         let after = Ticks::parse("cpu  150 0 70 1060 30 1 2 70 120 0\n").unwrap();
         // 50 user + 20 system + 60 idle + 10 iowait + 60 stolen = 200.
         let window = before.until(after);
-        assert_eq!((window.ticks, window.steal_share), (Some(200), Some(0.3)));
-        assert_eq!((window.iowait_share, window.busy_share), (Some(0.05), Some(0.35)));
+        assert_eq!((window.ticks, window.steal_share, window.busy_share), (Some(200), Some(0.3), Some(0.35)));
     }
 
     #[test]

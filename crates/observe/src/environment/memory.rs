@@ -11,10 +11,6 @@ use crate::{number, proc_file};
 pub struct Memory {
     /// Memory of the machine.
     pub total_bytes: Option<u64>,
-    /// Memory available without swapping.
-    pub available_bytes: Option<u64>,
-    /// Swap space.
-    pub swap_bytes: Option<u64>,
     /// Smallest limit of the control groups of this process; `None` without a limit. It includes the page cache.
     pub limit_bytes: Option<u64>,
 }
@@ -29,12 +25,7 @@ impl Memory {
     }
 
     fn from_parts(meminfo: &str, cgroup: &str, cgroups: &Path) -> Self {
-        Memory {
-            total_bytes: number(meminfo, "MemTotal"),
-            available_bytes: number(meminfo, "MemAvailable"),
-            swap_bytes: number(meminfo, "SwapTotal"),
-            limit_bytes: limit(cgroup, cgroups),
-        }
+        Memory { total_bytes: number(meminfo, "MemTotal"), limit_bytes: limit(cgroup, cgroups) }
     }
 }
 
@@ -57,10 +48,10 @@ mod tests {
         std::fs::create_dir_all(&inner).unwrap();
         std::fs::write(inner.join("memory.max"), "max\n").unwrap();
         std::fs::write(dir.path().join("outer/memory.max"), "1048576\n").unwrap();
-        let meminfo = "MemTotal:  2000 kB\nMemAvailable: 1000 kB\nSwapTotal:  0 kB\n";
+        let meminfo = "MemTotal:  2000 kB\nMemAvailable: 1000 kB\n";
         let memory = Memory::from_parts(meminfo, "1:name=x:/other\n0::/outer/inner\n", dir.path());
         assert_eq!(memory.limit_bytes, Some(1_048_576));
-        assert_eq!((memory.total_bytes, memory.swap_bytes), (Some(2_048_000), Some(0)));
+        assert_eq!(memory.total_bytes, Some(2_048_000));
         assert_eq!(Memory::from_parts("", "0::/\n", dir.path()).limit_bytes, None);
         assert_eq!(Memory::from_parts("", "", dir.path()).total_bytes, None);
     }

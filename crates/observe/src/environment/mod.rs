@@ -11,7 +11,6 @@ pub mod kernel;
 pub mod load;
 pub mod memory;
 mod mount;
-mod reflink;
 pub mod warning;
 
 #[cfg(test)]

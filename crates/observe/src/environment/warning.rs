@@ -218,8 +218,7 @@ mod tests {
 
     /// An environment without warnings.
     fn quiet() -> Environment {
-        let latency =
-            SyncLatency { writes: 100, p50_ns: 900_000, p99_ns: 4_000_000, max_ns: 9_000_000, per_second: 1e3 };
+        let latency = SyncLatency { writes: 100, p50_ns: 900_000, ..SyncLatency::default() };
         Environment {
             kernel: Kernel { os: "linux".into(), architecture: "x86_64".into(), release: None, distribution: None },
             cpu: Cpu {
@@ -227,11 +226,9 @@ mod tests {
                 logical: Some(4),
                 usable: Some(4),
                 governor: Some("performance".into()),
-                frequency_driver: None,
-                max_frequency_khz: None,
                 virtualised: Some(false),
             },
-            memory: Memory { total_bytes: None, available_bytes: None, swap_bytes: None, limit_bytes: None },
+            memory: Memory { total_bytes: None, limit_bytes: None },
             filesystem: Some(mounted("ext4")),
             disk: Some(disk(DeviceKind::Nvme)),
             fsync: Some(FsyncProbe { overwrite: latency, append: latency }),
@@ -240,7 +237,6 @@ mod tests {
                 ticks: Some(400),
                 busy_share: Some(0.1),
                 steal_share: Some(0.02),
-                iowait_share: Some(0.3),
                 load_average: Some([4.0, 9.0, 9.0]),
             },
             warnings: vec![],
@@ -254,7 +250,7 @@ mod tests {
     }
 
     fn disk(kind: DeviceKind) -> Disk {
-        Disk { device: "x".into(), kind, model: None, write_cache: None, forced_unit_access: None, scheduler: None }
+        Disk { device: "x".into(), kind, model: None, write_cache: None }
     }
 
     fn codes(change: impl FnOnce(&mut Environment)) -> Vec<WarningCode> {

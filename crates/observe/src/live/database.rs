@@ -8,11 +8,10 @@ use std::time::{Instant, SystemTime};
 
 use super::entry::LockEntry;
 use super::moment::{Hold, Moment};
-use super::process::Known;
+use super::process::{Identity, Known};
 use super::query::{Owner, owners};
 use crate::environment::filesystem::{Filesystem, device_of};
-use crate::files::{JOURNAL_MAGIC, open_regular, sidecar};
-use crate::holders::{FILES, Identity};
+use crate::files::{FILES, JOURNAL_MAGIC, open_regular, sidecar};
 use crate::lock::Lock;
 use crate::{DatabaseHeader, FileSizes, WalHeader, WalIndex};
 
@@ -89,7 +88,7 @@ impl Database {
             self.former.drain(..many);
             let folder = self.paths[0].parent().unwrap_or(Path::new("/"));
             self.device = device_of(&self.paths[0]);
-            self.filesystem = Filesystem::look(folder).and_then(|filesystem| filesystem.kind);
+            self.filesystem = Filesystem::of(folder).and_then(|filesystem| filesystem.kind);
         }
         (self.identities, self.born) = (now, born);
         changed
@@ -97,11 +96,11 @@ impl Database {
 
     /// Its files, of now and before.
     pub(super) fn known(&self, database: usize) -> Vec<Known> {
-        let now = self.identities.iter().zip(self.born).zip(FILES);
-        let now = now.filter_map(|((identity, born), suffix)| Some(((*identity)?, born, suffix, true)));
-        let former = self.former.iter().map(|(identity, born, suffix)| (*identity, *born, *suffix, false));
+        let now = self.paths.iter().zip(self.identities).zip(FILES);
+        let now = now.map(|((path, identity), suffix)| (identity, suffix, Some(path.clone()), None));
+        let former = self.former.iter().map(|(identity, born, suffix)| (Some(*identity), *suffix, None, *born));
         now.chain(former)
-            .map(|(identity, born, suffix, current)| Known { identity, database, suffix, current, born })
+            .map(|(identity, suffix, path, born)| Known { identity, database, suffix, path, born })
             .collect()
     }
 

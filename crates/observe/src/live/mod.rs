@@ -15,7 +15,8 @@
 //! processes follows an open, a change of files, a lock without a known owner, or [`EVERY`].
 
 mod database;
-pub(crate) mod entry;
+mod entry;
+pub(crate) mod holders;
 mod images;
 mod moment;
 mod opens;
@@ -34,7 +35,7 @@ use entry::LockEntry;
 use images::Examiner;
 pub use moment::{Hold, Look, Moment, Opener, Seen};
 use opens::Opens;
-use process::{Known, Process};
+use process::{Known, Process, others};
 pub use program::Program;
 use table::Table;
 
@@ -151,7 +152,7 @@ impl Observer {
     /// still be open.
     fn known(&self) -> Vec<Known> {
         let all = self.databases.iter().enumerate().flat_map(|(number, database)| database.known(number));
-        let (mut current, former): (Vec<Known>, Vec<Known>) = all.partition(|known| known.current);
+        let (mut current, former): (Vec<Known>, Vec<Known>) = all.partition(|known| known.path.is_some());
         current.extend(former);
         current
     }
@@ -195,11 +196,11 @@ impl Observer {
         }
         self.search_again = false;
         self.complete = false;
-        if let Ok(entries) = std::fs::read_dir("/proc") {
+        if let Some(others) = others() {
             self.complete = true;
             self.refresh(known);
-            for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
-                if pid == std::process::id() || self.processes.iter().any(|process| process.pid == pid) {
+            for pid in others {
+                if self.processes.iter().any(|process| process.pid == pid) {
                     continue;
                 }
                 match Process::of(pid, known) {
@@ -218,8 +219,10 @@ impl Observer {
         let mut gone = false;
         for process in self.processes.iter_mut().filter(|process| process.readable) {
             match process.locks(number, every) {
-                Some(locks) => locks.iter().for_each(|(entry, suffix)| reading.add(entry, suffix, Some(process.pid))),
-                None => gone = true,
+                (_, true) => gone = true,
+                (locks, false) => {
+                    locks.iter().for_each(|(entry, suffix)| reading.add(entry, suffix, Some(process.pid)));
+                }
             }
         }
         gone
@@ -237,7 +240,7 @@ impl Observer {
             }
             self.examine(pid, (number, suffix), known);
             let found = self.processes.iter_mut().find(|process| process.pid == pid);
-            for (entry, suffix) in found.and_then(|process| process.locks(number, true)).unwrap_or_default() {
+            for (entry, suffix) in found.map(|process| process.locks(number, true).0).unwrap_or_default() {
                 reading.add(&entry, suffix, Some(pid));
             }
         }
@@ -266,14 +269,11 @@ fn opener(process: &Process, number: usize) -> Option<Opener> {
     if open.is_empty() {
         return None;
     }
-    let mut deleted: Vec<String> = open.iter().filter(|open| open.deleted).map(|open| open.suffix.to_owned()).collect();
-    deleted.sort();
-    deleted.dedup();
     let moved = open.iter().find(|open| open.suffix.is_empty() && !open.current && !open.deleted);
     Some(Opener {
         pid: process.pid,
         descriptors: open.iter().filter(|open| open.suffix.is_empty()).count(),
-        deleted,
+        deleted: process.deleted(number),
         moved: moved.map(|open| open.path.clone()),
     })
 }

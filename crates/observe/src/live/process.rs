@@ -1,25 +1,32 @@
 //! A process that has watched databases open: its descriptors of their files, and the locks that they hold.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use super::entry::LockEntry;
 use super::program::Program;
-use crate::holders::{Identity, identity};
 use crate::{ProcessProbe, ProcessUsage, proc_file};
+
+/// Device and inode of a file.
+pub(super) type Identity = (u64, u64);
 
 /// A file of a watched database, as a process may have it open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Known {
-    pub(super) identity: Identity,
+    /// `None` if no file has the path.
+    pub(super) identity: Option<Identity>,
     /// Index of the database.
     pub(super) database: usize,
     /// `` for the database itself, `-wal`, `-shm`, `-journal`.
     pub(super) suffix: &'static str,
-    /// Whether the path leads to this file: false for one that was replaced, unlinked or moved.
-    pub(super) current: bool,
-    /// Time of its creation. File systems use inode numbers again, so that of a file that is gone may be another's.
+    /// Path that leads to the file; `None` for one that was replaced, unlinked or moved.
+    pub(super) path: Option<PathBuf>,
+    /// Time of the creation of a file without a path. File systems use inode numbers again, so that of a file that is
+    /// gone may be another's.
     pub(super) born: Option<SystemTime>,
 }
 
@@ -29,6 +36,7 @@ pub(super) struct Open {
     number: u32,
     pub(super) database: usize,
     pub(super) suffix: &'static str,
+    /// Whether the path of the database leads to the file.
     pub(super) current: bool,
     /// Whether the file has no name any more.
     pub(super) deleted: bool,
@@ -102,28 +110,45 @@ impl Process {
         self.open.iter().any(|open| open.database == database && open.suffix == suffix && open.current)
     }
 
-    /// Locks on one database, with the suffix of their file, if the path leads to it. `None` if a descriptor has gone, so
-    /// that the descriptors have to be listed again.
+    /// Suffixes of the open files of a database that have no name any more.
+    pub(super) fn deleted(&self, database: usize) -> Vec<String> {
+        let deleted = self.open.iter().filter(|open| open.database == database && open.deleted);
+        let mut suffixes: Vec<String> = deleted.map(|open| open.suffix.to_owned()).collect();
+        suffixes.sort();
+        suffixes.dedup();
+        suffixes
+    }
+
+    /// Text of `/proc/PID/fdinfo/FD` of a descriptor; `None` if it has gone.
+    pub(super) fn about(&self, open: &Open) -> Option<String> {
+        proc_file(self.directory.join(format!("fdinfo/{}", open.number)))
+    }
+
+    /// Locks on one database, with the suffix of their file, if the path leads to it; and whether a descriptor has
+    /// gone, so that the descriptors have to be listed again.
     ///
     /// Any descriptor of a file shows all locks of the process on it (`__show_fd_locks` in `fs/locks.c` of Linux), and one
     /// of an open file description is shown by its own descriptors only. So one descriptor of each file is read, and each
     /// of them if `every` requires it or the process was seen to have such locks.
-    pub(super) fn locks(&mut self, database: usize, every: bool) -> Option<Vec<(LockEntry, &'static str)>> {
+    pub(super) fn locks(&mut self, database: usize, every: bool) -> (Vec<(LockEntry, &'static str)>, bool) {
         let every = every || self.has_descriptions;
         let mut found = Vec::new();
         let mut read = Vec::new();
+        let mut gone = false;
         for open in self.open.iter().filter(|open| open.database == database && matches!(open.suffix, "" | "-shm")) {
             if open.current && !every && read.contains(&open.suffix) {
                 continue;
             }
-            let text = proc_file(self.directory.join(format!("fdinfo/{}", open.number)))?;
-            if open.current {
-                read.push(open.suffix);
-                found.extend(LockEntry::of_descriptor(&text).map(|entry| (entry, open.suffix)));
+            match self.about(open) {
+                Some(text) if open.current => {
+                    read.push(open.suffix);
+                    found.extend(LockEntry::of_descriptor(&text).map(|entry| (entry, open.suffix)));
+                }
+                text => gone |= text.is_none(),
             }
         }
         self.has_descriptions |= found.iter().any(|(entry, _)| entry.pid.is_none());
-        Some(found)
+        (found, gone)
     }
 
     /// Reads CPU time, I/O, memory and threads.
@@ -142,6 +167,18 @@ fn started(directory: &Path) -> Option<u64> {
     text.rsplit_once(") ")?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// Ids of all processes without this one; `None` without `/proc`.
+pub(super) fn others() -> Option<impl Iterator<Item = u32>> {
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    Some(pids.filter(|pid| *pid != std::process::id()))
+}
+
+pub(super) fn identity(path: &Path) -> Option<Identity> {
+    std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Descriptors of the known files. A file that was deleted before it could become known is found by its path.
 fn descriptors(directory: &Path, known: &[Known]) -> io::Result<Vec<Open>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory.join("fd"))?.flatten() {
@@ -153,15 +190,28 @@ fn descriptors(directory: &Path, known: &[Known]) -> io::Result<Vec<Open>> {
         let Some(identity) = identity(&entry.path()) else { continue };
         let same = |known: &&Known| {
             let born = || std::fs::metadata(entry.path()).ok().and_then(|metadata| metadata.created().ok());
-            known.identity == identity && (known.current || known.born == born())
+            known.identity == Some(identity) && (known.path.is_some() || known.born == born())
         };
-        let Some(known) = known.iter().find(same) else { continue };
+        let deleted = target.as_os_str().as_bytes().strip_suffix(b" (deleted)");
+        let deleted = deleted.map(|path| Path::new(OsStr::from_bytes(path)));
+        let known = known.iter().find(same).or_else(|| {
+            let path = deleted?;
+            known.iter().find(|known| known.path.as_deref() == Some(path) && is_here(path, directory))
+        });
+        let Some(known) = known else { continue };
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let text = target.to_string_lossy();
-        let deleted = text.ends_with(" (deleted)");
-        let path = text.strip_suffix(" (deleted)").map_or(target.clone(), PathBuf::from);
-        let Known { database, suffix, current, .. } = *known;
-        found.push(Open { number, database, suffix, current, deleted, path });
+        let Known { database, suffix, .. } = *known;
+        let current = known.path.is_some() && known.identity == Some(identity);
+        let path = deleted.unwrap_or(&target).to_path_buf();
+        found.push(Open { number, database, suffix, current, deleted: deleted.is_some(), path });
     }
     Ok(found)
+}
+
+/// Whether the folder of a path is the same one for the process in `directory`: in a container it is another, and the
+/// path is that of another file.
+fn is_here(path: &Path, directory: &Path) -> bool {
+    let folder = path.parent().unwrap_or(path);
+    let theirs = identity(&directory.join("root").join(folder.strip_prefix("/").unwrap_or(folder)));
+    theirs.is_none_or(|theirs| identity(folder) == Some(theirs))
 }

@@ -154,6 +154,9 @@ fn replaced_moved_and_deleted_files() {
     std::fs::remove_file(&moved).unwrap();
     let look = until(&mut observer, |look| look.databases[0].openers[0].deleted.len() == 2);
     assert_eq!(look.databases[0].openers[0].deleted, ["", "-wal"]);
+    // One that begins now knows the deleted log by its path only.
+    let look = self::observer(&sqlite).look();
+    assert_eq!(look.databases[0].openers[0].deleted, ["-wal"]);
 }
 
 #[test]

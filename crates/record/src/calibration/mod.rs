@@ -2,7 +2,6 @@
 
 mod host;
 mod store;
-mod sync;
 
 use litelab_model::Metric;
 use litelab_stats::{Estimate, Spread};
@@ -10,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 pub use host::Host;
 pub use store::{newest, save};
-pub use sync::{SyncDistribution, SyncQuantiles};
 
-use litelab_observe::environment::LoadWindow;
+use litelab_observe::environment::{FsyncProbe, LoadWindow};
 
 /// Calibration of a host. Contains no host name and no path, because it is stored in run files, which users publish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +36,7 @@ pub struct HostCalibration {
     /// Cost of each runner without a database.
     pub runners: Vec<RunnerCost>,
     /// Durations of synchronous writes; `None` if the disk was not writable.
-    pub sync: Option<SyncDistribution>,
+    pub sync: Option<FsyncProbe>,
     /// Load of the machine before litelab started any work.
     pub rest: LoadWindow,
     /// Load during the round of the A/A experiments with the most CPU time stolen.
@@ -166,6 +164,7 @@ pub fn unix_now() -> u64 {
 
 #[cfg(test)]
 pub(crate) mod testkit {
+    use litelab_observe::environment::SyncLatency;
     use litelab_stats::{Bounds, Confidence, Interval, proportion};
 
     use super::*;
@@ -176,7 +175,7 @@ pub(crate) mod testkit {
             n: 60,
             bounds: Bounds::Interval(Interval::new(0.991, 1.0105, 0.951).expect("an interval")),
         };
-        let quantiles = SyncQuantiles::of(&mut [5, 4, 3]);
+        let latency = SyncLatency { writes: 3, p50_ns: 4, ..SyncLatency::default() };
         HostCalibration {
             litelab: "0.1.0".into(),
             made: "2026-01-02T03:04:05.000Z".into(),
@@ -199,7 +198,7 @@ pub(crate) mod testkit {
             }],
             clock: Clock { cost_ns: 21.5, resolution_ns: 10 },
             runners: vec![],
-            sync: Some(SyncDistribution { overwrite: quantiles, append: quantiles }),
+            sync: Some(FsyncProbe { overwrite: latency, append: latency }),
             rest: LoadWindow::default(),
             worst: LoadWindow { steal_share: Some(0.25), ..LoadWindow::default() },
         }

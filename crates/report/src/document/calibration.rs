@@ -2,8 +2,8 @@
 
 use indexmap::IndexSet;
 use litelab_model::metric::{Metric, Unit};
-use litelab_record::calibration::{Host, HostCalibration, Noise, SyncQuantiles, Work};
-use litelab_record::environment::LoadWindow;
+use litelab_record::calibration::{Host, HostCalibration, Noise, Work};
+use litelab_record::environment::{LoadWindow, SyncLatency};
 use litelab_stats::{Confidence, Estimate, proportion};
 
 use super::table::{Cell, Column, Table};
@@ -150,11 +150,11 @@ fn rate(metric: &Metric, noise: &[Noise]) -> Option<Marked> {
     })
 }
 
-fn syncs(rows: [(&str, &SyncQuantiles); 2]) -> Table {
+fn syncs(rows: [(&str, &SyncLatency); 2]) -> Table {
     let titles = ["least", "p10", "p50", "p90", "p99", "p99.9", "most", "writes"];
     let mut columns = vec![Column::left("write", 0)];
     columns.extend(titles.map(|title| Column::right(title, 1)));
-    let row = |(name, q): (&str, &SyncQuantiles)| {
+    let row = |(name, q): (&str, &SyncLatency)| {
         let times = [q.min_ns, q.p10_ns, q.p50_ns, q.p90_ns, q.p99_ns, q.p999_ns, q.max_ns];
         let mut cells = vec![Cell::plain(name)];
         cells.extend(times.map(|ns| Cell::plain(number::value(ns as f64, Unit::Nanos))));

@@ -15,7 +15,7 @@ use crate::analysis::{Analysis, Tally};
 use crate::error::ReportError;
 
 /// Version of the format. It increases if a field is removed or changes its meaning; new fields do not change it.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// The analysis of a run. Values are in base units, listed in `metrics`; ratios are the variant over the variant that
 /// it is compared with.

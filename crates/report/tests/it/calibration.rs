@@ -6,10 +6,8 @@ use crate::common;
 use crate::common::plan::{outcome, study, transaction};
 use crate::common::record;
 use litelab_protocol::{Begin, Transaction};
-use litelab_record::calibration::{
-    Clock, Effect, Host, HostCalibration, Noise, RunnerCost, StoredCalibration, SyncDistribution, SyncQuantiles, Work,
-};
-use litelab_record::environment::LoadWindow;
+use litelab_record::calibration::{Clock, Effect, Host, HostCalibration, Noise, RunnerCost, StoredCalibration, Work};
+use litelab_record::environment::{FsyncProbe, LoadWindow, SyncLatency};
 use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::calibration::{forecasts, noise};
 use litelab_report::document::of_calibration;
@@ -43,7 +41,7 @@ fn calibration(spread: f64) -> HostCalibration {
             effects: [6, 10, 20, 40].map(effect).to_vec(),
         }
     });
-    let quantiles = |ns: u64| SyncQuantiles {
+    let quantiles = |ns: u64| SyncLatency {
         writes: 2000,
         min_ns: ns / 2,
         p10_ns: ns / 4 * 3,
@@ -76,7 +74,7 @@ fn calibration(spread: f64) -> HostCalibration {
             nanos: (420.0, 390.0, 610.0),
             trials: 3,
         }],
-        sync: Some(SyncDistribution { overwrite: quantiles(1_000_000), append: quantiles(2_000_000) }),
+        sync: Some(FsyncProbe { overwrite: quantiles(1_000_000), append: quantiles(2_000_000) }),
         rest: LoadWindow { busy_share: Some(0.01), load_average: Some([0.25, 0.5, 0.75]), ..LoadWindow::default() },
         worst: LoadWindow { steal_share: Some(0.03), ..LoadWindow::default() },
     }

@@ -7,7 +7,8 @@ use litelab_record::environment::{
 };
 
 pub fn quiet() -> Environment {
-    let latency = |p50_ns, p99_ns| SyncLatency { writes: 100, p50_ns, p99_ns, max_ns: p99_ns, per_second: 500.0 };
+    let latency =
+        |p50_ns, p99_ns| SyncLatency { writes: 100, p50_ns, p99_ns, max_ns: p99_ns, ..SyncLatency::default() };
     Environment {
         kernel: Kernel {
             os: "linux".into(),
@@ -20,25 +21,11 @@ pub fn quiet() -> Environment {
             logical: Some(8),
             usable: Some(4),
             governor: Some("powersave".into()),
-            frequency_driver: None,
-            max_frequency_khz: None,
             virtualised: Some(true),
         },
-        memory: Memory {
-            total_bytes: Some(16 << 30),
-            available_bytes: Some(8 << 30),
-            swap_bytes: Some(0),
-            limit_bytes: None,
-        },
+        memory: Memory { total_bytes: Some(16 << 30), limit_bytes: None },
         filesystem: Some(Filesystem { kind: Some("ext4".into()), ..Filesystem::default() }),
-        disk: Some(Disk {
-            device: "vda".into(),
-            kind: DeviceKind::Virtual,
-            model: None,
-            write_cache: None,
-            forced_unit_access: None,
-            scheduler: None,
-        }),
+        disk: Some(Disk { device: "vda".into(), kind: DeviceKind::Virtual, model: None, write_cache: None }),
         fsync: Some(FsyncProbe { overwrite: latency(1_200_000, 3_400_000), append: latency(2_300_000, 5_600_000) }),
         load: LoadWindow { load_average: Some([0.25, 0.5, 0.75]), ..LoadWindow::default() },
         warnings: vec![Warning {
