@@ -3,7 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | [`evidence`](self::read) | data of the run file in addition to the analysis |
-//! | `distribution`, `timing` | latencies of many trials; one trial over time |
+//! | `timing` | one trial over time |
 //! | `screen` | the first screen: what went wrong, and the answer in cards |
 //! | `section`, `bars`, `variants` | a scenario: its answer, absolute chart, tables, settings and command |
 //! | `figure` | charts of a scenario |
@@ -21,7 +21,6 @@
 mod bars;
 mod beside;
 mod data;
-mod distribution;
 mod element;
 mod evidence;
 mod figure;
