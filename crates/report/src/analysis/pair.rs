@@ -122,17 +122,21 @@ pub fn pair(
     tolerance: Tolerance,
 ) -> MetricComparison {
     let of = verdict(ratio(variant, against, metric, confidence), metric, confidence, tolerance);
-    let Some(why) = failures(variant, Some(against)) else { return of };
-    // Failed trials selected the rounds that are left. What fails itself is not better for it, and may be worse.
-    let is_sound = match of.verdict {
+    match unsound(of.verdict, variant, against) {
+        None => of,
+        Some(why) => MetricComparison { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..of },
+    }
+}
+
+/// Reason for which failed trials do not bear a verdict: they selected the rounds that are left. What fails itself is
+/// not better for it, and may be worse.
+pub(crate) fn unsound(verdict: Verdict, variant: &VariantAnalysis, against: &VariantAnalysis) -> Option<String> {
+    let is_sound = match verdict {
         Verdict::Slower => against.failed() == 0,
         Verdict::Faster => variant.failed() == 0,
         _ => false,
     };
-    match is_sound {
-        true => of,
-        false => MetricComparison { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..of },
-    }
+    failures(variant, Some(against)).filter(|_| !is_sound)
 }
 
 /// Compares values by round as [`pair`] does. The two sides may be different metrics, such as two transactions of one
