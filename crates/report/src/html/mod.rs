@@ -40,7 +40,7 @@ pub use evidence::{Evidence, read};
 pub use recording::recording;
 
 use crate::analysis::Analysis;
-use crate::document::{self, Document, Element, clean};
+use crate::document::{self, Document, clean};
 use crate::number;
 use element::IdScope;
 use figure::Source;
@@ -64,7 +64,7 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
     let title = clean(&info.plan.title);
     let body = html! {
         header.page {
-            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(&header)) }
+            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(info)) }
             h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
             p.trust { (trust(info)) " " @if !analysis.claims.is_empty() { a href="#claims" { "claims, " (document::claim_counts(analysis)) } " " } button #csv type="button" hidden { "Download CSV" } }
         }
@@ -101,17 +101,9 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// Processor, storage and SQLite in a few words.
-fn host(header: &Document) -> String {
-    let facts = header.elements.iter().find_map(|element| match element {
-        Element::Facts(facts) => Some(facts),
-        _ => None,
-    });
-    let first = |fact: &str, most: usize| {
-        let (_, text) = facts?.iter().find(|(name, _)| name == fact)?;
-        Some(text.split(" · ").take(most).collect::<Vec<_>>().join(", "))
-    };
-    let parts = [first("machine", 2), first("storage", 1), first("SQLite", 1)];
-    clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+fn host(info: &RunInfo) -> String {
+    let (host, sqlite) = (document::header::host(info), document::header::builds(info));
+    clean(&if sqlite.is_empty() { host } else { format!("{host} · {sqlite}") })
 }
 
 /// What the trust in the numbers rests on: rounds, load, warnings.
