@@ -52,7 +52,7 @@ pub use litelab_model::judging::{judged, shared_confidence};
 pub use locks::LockUse;
 pub use noise::{AaCheck, Noise};
 pub use pair::{MetricComparison, better, pair};
-pub(crate) use pair::{pair_values, pairs, planner, unsound};
+pub(crate) use pair::{pair_between, pairs, planner, unsound};
 pub use scalability::Scalability;
 pub use scenario::{ScenarioAnalysis, VariantComparison, compare};
 pub use timeline::Timeline;

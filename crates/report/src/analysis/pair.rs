@@ -70,15 +70,9 @@ pub(crate) fn ratio_between(
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
     let none = Values::default();
+    let ours = variant.metrics.get(metric).unwrap_or(&none);
     let theirs = against.metrics.get(other).unwrap_or(&none);
-    if let Some(why) = theirs.not_judged(other) {
-        return Err(why);
-    }
-    ratio_of(variant.metrics.get(metric).unwrap_or(&none), theirs, metric, confidence)
-}
-
-fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
-    if let Some(why) = ours.not_judged(metric).or_else(|| theirs.not_judged(metric)) {
+    if let Some(why) = theirs.not_judged(other).or_else(|| ours.not_judged(metric)) {
         return Err(why);
     }
     if let (Some(our_sum), Some(their_sum)) = (ours.sum(), theirs.sum()) {
@@ -121,11 +115,26 @@ pub fn pair(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    let of = verdict(ratio(variant, against, metric, confidence), metric, confidence, tolerance);
-    match unsound(of.verdict, variant, against) {
-        None => of,
-        Some(why) => MetricComparison { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..of },
-    }
+    pair_between((variant, metric), (against, metric), confidence, tolerance)
+}
+
+/// Compares a metric of one variant with a metric of another, or of the same, as [`pair`] does.
+pub(crate) fn pair_between(
+    (variant, metric): (&VariantAnalysis, &Metric),
+    (against, other): (&VariantAnalysis, &Metric),
+    confidence: Confidence,
+    tolerance: Tolerance,
+) -> MetricComparison {
+    let ratio = ratio_between((variant, metric), (against, other), confidence);
+    let verdict = match &ratio {
+        Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
+        Err(_) => Verdict::Inconclusive { rounds_needed: None },
+    };
+    let (ratio, verdict) = match unsound(verdict, variant, against) {
+        None => (ratio, verdict),
+        Some(why) => (Err(why), Verdict::Inconclusive { rounds_needed: None }),
+    };
+    MetricComparison { metric: metric.clone(), ratio, verdict, p_adjusted: None }
 }
 
 /// Reason for which failed trials do not bear a verdict: they selected the rounds that are left. What fails itself is
@@ -137,29 +146,4 @@ pub(crate) fn unsound(verdict: Verdict, variant: &VariantAnalysis, against: &Var
         _ => false,
     };
     failures(variant, Some(against)).filter(|_| !is_sound)
-}
-
-/// Compares values by round as [`pair`] does. The two sides may be different metrics, such as two transactions of one
-/// variant.
-pub(crate) fn pair_values(
-    ours: &Values,
-    theirs: &Values,
-    metric: &Metric,
-    confidence: Confidence,
-    tolerance: Tolerance,
-) -> MetricComparison {
-    verdict(ratio_of(ours, theirs, metric, confidence), metric, confidence, tolerance)
-}
-
-fn verdict(
-    ratio: Result<PairedRatio, String>,
-    metric: &Metric,
-    confidence: Confidence,
-    tolerance: Tolerance,
-) -> MetricComparison {
-    let verdict = match &ratio {
-        Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
-        Err(_) => Verdict::Inconclusive { rounds_needed: None },
-    };
-    MetricComparison { metric: metric.clone(), ratio, verdict, p_adjusted: None }
 }

@@ -209,7 +209,8 @@ fn value(
     }));
     remarks.extend(of.change.as_ref().and_then(|_| durability_pair.difference()));
     let reason = of.change.as_ref().and_then(|change| change.ratio.as_ref().err());
-    remarks.extend(reason.filter(|_| variant.measured > 0).cloned());
+    // Failed trials have a footnote already.
+    remarks.extend(reason.filter(|_| variant.measured > 0 && variant.failed() == 0).cloned());
     let (tone, text) = match &of.estimate {
         Some(estimate) => (Tone::Plain, cell::max_of(variant, &of.metric) + &unit.brief(estimate)),
         None if variant.measured == 0 => (Tone::Bad, number::NONE.to_owned()),
