@@ -59,6 +59,7 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
     let live = sections.iter().any(|section| section.live);
     let header = Document::of(|part| document::header::add(part, analysis, info));
     let drivers = Document::of(|part| document::drivers::add(part, info));
+    let claims = Document::of(|part| document::claims::add(part, analysis));
     let crossovers = Document::of(|part| document::crossover::add(part, analysis));
     let legend = Document::of(|part| document::legend::add(part, analysis));
     let title = clean(&info.plan.title);
@@ -73,7 +74,7 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
             (screen::problems(analysis))
             (screen::cards(analysis))
             @for section in &sections { (section.markup) }
-            (claims(analysis))
+            (element::section("claims", &claims))
             (element::section("crossovers", &crossovers))
             section #method aria-label="Method and environment" {
                 (sure::section(analysis, info))
@@ -134,20 +135,6 @@ fn folded(id: &str, title: &str, document: &Document) -> Markup {
         details id=(id) {
             summary { h2 { (title) } }
             (element::all(rest, IdScope { id, name: title }))
-        }
-    }
-}
-
-/// The claims with their verdicts; empty without claims.
-fn claims(analysis: &Analysis) -> Markup {
-    if analysis.claims.is_empty() {
-        return html! {};
-    }
-    html! {
-        section #claims aria-labelledby="claims-h" {
-            h2 #claims-h { "Claims examined" }
-            p.dim { (document::claim_counts(analysis)) }
-            (element::all(&document::claims::tables(analysis), IdScope { id: "claims", name: "Claims" }))
         }
     }
 }
