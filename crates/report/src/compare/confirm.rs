@@ -4,8 +4,6 @@
 //! many comparisons some are wrong at any confidence level. Therefore variants that are shown to be slower run again,
 //! those of base and head in the same rounds of one new run. Only a regression that is shown again is confirmed.
 
-use std::collections::BTreeMap;
-
 use indexmap::IndexSet;
 use litelab_model::{Plan, interleave};
 use litelab_record::RunInfo;
@@ -152,7 +150,6 @@ pub fn means(base: &RunInfo, head: &RunInfo, (ours, theirs): (usize, usize), her
 #[must_use]
 pub fn judge(comparison: &Comparison, base: Side<'_>, again: &RerunPlan, rerun: Side<'_>) -> Confirmation {
     let tolerance = Tolerance::new(comparison.tolerance).unwrap_or_default();
-    let places = places(again);
     let mut found = Confirmation {
         run: Some(rerun.info.file_name()),
         rounds: rerun.info.rounds(),
@@ -162,21 +159,26 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &RerunPlan, rerun: 
     };
     // The old trials of base are comparable with head alone only if they ran on this host.
     let moved = unlike::host(base.info, rerun.info);
-    for row in comparison.regressions() {
-        match (places.get(&row.variants), moved.first()) {
-            (None, _) => {}
-            (Some((None, _)), Some(difference)) => {
+    // The plan has the variants of all pairs in order: that of base, if it runs again, and that of head.
+    let mut places = 0_usize..;
+    for (variants, mode) in &again.pairs {
+        let (old, new) = match mode {
+            RerunMode::Interleaved => (places.next(), places.next()),
+            RerunMode::HeadAlone(_) => (None, places.next()),
+            RerunMode::Impossible(_) => continue,
+        };
+        for row in comparison.regressions().into_iter().filter(|row| row.variants == *variants) {
+            if let (None, Some(difference)) = (old, moved.first()) {
                 let why =
                     format!("base's build is not here, and its old trials were made on another host: {difference}");
                 add(&mut found.impossible, &row.name, why);
+                continue;
             }
-            (Some(place), _) => {
-                // The analysis of a re-run has every variant of its plan.
-                let Some(row) = one(row, base.analysis, *place, rerun.analysis, tolerance) else { continue };
-                match unknown(&row.again, *place, rerun.analysis) {
-                    None => found.rows.push(row),
-                    Some(why) => add(&mut found.impossible, &row.again.name, why),
-                }
+            // The analysis of a re-run has every variant of its plan.
+            let Some(row) = one(row, base.analysis, (old, new), rerun.analysis, tolerance) else { continue };
+            match unknown(&row.again, (old, new), rerun.analysis) {
+                None => found.rows.push(row),
+                Some(why) => add(&mut found.impossible, &row.again.name, why),
             }
         }
     }
@@ -192,11 +194,11 @@ fn add(impossible: &mut Vec<(String, String)>, name: &str, why: String) {
 
 /// Reason for which a re-run neither confirms nor refutes a regression: failed trials, no ratio, or too few rounds for
 /// an interval.
-fn unknown(again: &CompareRow, (old, new): (Option<usize>, usize), rerun: &Analysis) -> Option<String> {
+fn unknown(again: &CompareRow, (old, new): (Option<usize>, Option<usize>), rerun: &Analysis) -> Option<String> {
     if again.verdict == Verdict::Slower {
         return None;
     }
-    let mut variants = [Some(new), old].into_iter().flatten();
+    let mut variants = new.into_iter().chain(old);
     let failed = variants.find_map(|index| failures(rerun.variants.get(index)?, None));
     failed.or_else(|| match &again.ratio {
         Ok(ratio) => ratio.interval().is_none().then(|| number::needs(ratio)),
@@ -218,35 +220,15 @@ pub fn failed(comparison: &Comparison, why: &str) -> Confirmation {
     found
 }
 
-/// Indices of a pair's variants in the plan of the re-run: that of base, if it runs again, and that of head.
-fn places(again: &RerunPlan) -> BTreeMap<(usize, usize), (Option<usize>, usize)> {
-    let mut next = 0;
-    let mut places = BTreeMap::new();
-    for (variants, means) in &again.pairs {
-        match means {
-            RerunMode::Interleaved => {
-                places.insert(*variants, (Some(next), next + 1));
-                next += 2;
-            }
-            RerunMode::HeadAlone(_) => {
-                places.insert(*variants, (None, next));
-                next += 1;
-            }
-            RerunMode::Impossible(_) => {}
-        }
-    }
-    places
-}
-
 fn one(
     row: &CompareRow,
     base: &Analysis,
-    (old, new): (Option<usize>, usize),
+    (old, new): (Option<usize>, Option<usize>),
     rerun: &Analysis,
     tolerance: Tolerance,
 ) -> Option<ConfirmRow> {
     let metric = row.metric.clone();
-    let head = rerun.variants.get(new)?;
+    let head = rerun.variants.get(new?)?;
     let (again, pairing) = match old {
         Some(old) => (paired(rerun.variants.get(old)?, head, metric, tolerance), Pairing::Rounds),
         None => {
