@@ -239,7 +239,7 @@ fn idle(analysis: &Analysis) -> Vec<Marked> {
 }
 
 /// One line for each reason for which variants were skipped.
-fn skipped(info: &RunInfo) -> Vec<Marked> {
+pub(super) fn skipped(info: &RunInfo) -> Vec<Marked> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for reason in info.plan.variants.iter().filter_map(|variant| variant.skipped.as_deref()) {
         *reasons.entry(reason).or_default() += 1;

@@ -20,6 +20,7 @@ pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document 
     for grid in &pivot.grids {
         add(&mut document, grid, analysis);
     }
+    document.marked(header::skipped(info));
     document.marked(pivot.left_out.iter().map(|line| Marked::new("–", Tone::Dim, line.as_str())).collect());
     if !pivot.grids.is_empty() {
         let delta = number::percent(pivot.tolerance);
