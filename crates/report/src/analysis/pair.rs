@@ -137,8 +137,8 @@ pub(crate) fn pair_between(
     MetricComparison { metric: metric.clone(), ratio, verdict, p_adjusted: None }
 }
 
-/// Reason for which failed trials do not bear a verdict: they selected the rounds that are left. What fails itself is
-/// not better for it, and may be worse.
+/// Reason for which a verdict does not hold: failed trials, which selected the rounds that are left. A variant that
+/// fails itself is not better for it, and may be worse.
 pub(crate) fn unsound(verdict: Verdict, variant: &VariantAnalysis, against: &VariantAnalysis) -> Option<String> {
     let is_sound = match verdict {
         Verdict::Slower => against.failed() == 0,

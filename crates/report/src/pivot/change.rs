@@ -37,8 +37,7 @@ pub(super) fn compare(lines: &mut [GridRow], analysis: &Analysis) -> (Option<(f6
             else {
                 continue;
             };
-            let change = pair_between((ours, &cell.metric), (theirs, &base.metric), confidence, tolerance);
-            cell.change = Some(change);
+            cell.change = Some(pair_between((ours, &cell.metric), (theirs, &base.metric), confidence, tolerance));
         }
     }
     let counts = families.values().copied();

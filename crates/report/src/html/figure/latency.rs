@@ -16,8 +16,8 @@ const TO_MAX: f64 = 0.2;
 const BETWEEN_MARKERS: usize = 3;
 /// Number of points of a curve for each further nine of its percentiles.
 const PER_NINE: u32 = 6;
-/// Number of latencies beyond each point but the last: a smaller tail does not predict the next trial. A little less than
-/// ten, because a share of the total is seldom a whole number in floating point.
+/// Number of latencies beyond each point but the last: a smaller tail does not predict the next trial. A little less
+/// than ten, because a share of the total is seldom a whole number in floating point.
 const BEYOND: f64 = 9.999;
 
 /// Class and name of a variant, and points of quantile and nanoseconds in order; quantile 1 is the maximum.
