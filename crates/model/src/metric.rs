@@ -203,8 +203,8 @@ const NAMES: [(&str, Measure); 61] = {
     ]
 };
 
-/// Metric names of other benchmarks and of earlier versions, with the name of the equivalent.
-const ELSEWHERE: [(&str, &str); 16] = [
+/// Metric names of other benchmarks, with the name of the equivalent.
+const ELSEWHERE: [(&str, &str); 9] = [
     ("tps", "throughput"),
     ("qps", "throughput"),
     ("rps", "throughput"),
@@ -214,13 +214,6 @@ const ELSEWHERE: [(&str, &str); 16] = [
     ("avg", "mean"),
     ("average", "mean"),
     ("p90", "p95"),
-    ("part_time", "timer_time:NAME"),
-    ("part_calls", "timer_calls:NAME"),
-    ("scheduler_p50", "timer_p50:scheduler"),
-    ("scheduler_p99", "timer_p99:scheduler"),
-    ("scheduler_max", "timer_max:scheduler"),
-    ("rejoin", "gauge:rejoin_ns"),
-    ("lost", "gauge:lost"),
 ];
 
 impl Measure {
@@ -386,8 +379,6 @@ mod tests {
         let unit = |name: &str| format!("gauge:{name}").parse::<Metric>().map(|m| m.unit());
         let units = [Unit::Nanos, Unit::Bytes, Unit::Share, Unit::Count].map(Ok);
         assert_eq!(["rejoin_ns", "log_bytes", "hit_share", "lost"].map(unit), units);
-        let part = "unknown metric `part_time`: it is `timer_time:NAME` here";
-        assert_eq!("part_time:back-off".parse::<Metric>(), Err(part.to_owned()));
         let tps = "unknown metric `tps`: it is `throughput` here";
         assert_eq!("tps:claim".parse::<Metric>(), Err(tps.to_owned()));
         assert!(ELSEWHERE.iter().all(|(_, ours)| ours.parse::<Metric>().is_ok()));

@@ -265,3 +265,6 @@ fn with(histogram: Option<&Histogram>, bounds: impl Iterator<Item = u64>) -> Opt
     }
     (histogram.count() > 0).then_some(histogram)
 }
+
+#[cfg(test)]
+mod tests;

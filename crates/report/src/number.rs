@@ -51,25 +51,13 @@ const COUNTS: [Scale; 3] =
     [scale(1.0, "", "", "number"), scale(1e3, " k", "k", "thousands"), scale(1e6, " M", "M", "millions")];
 const PER_TRANSACTION: [Scale; 1] = [scale(1.0, "/transaction", "", "per transaction")];
 
-/// The units of a metric's values, ascending.
-pub(crate) fn scales(unit: Unit) -> &'static [Scale] {
-    match unit {
-        Unit::Nanos => &NANOS,
-        Unit::PerSecond => &RATES,
-        Unit::Bytes => &BYTES,
-        Unit::Share => &SHARES,
-        Unit::Count => &COUNTS,
-        Unit::PerTransaction => &PER_TRANSACTION,
-    }
-}
-
 /// Formats a value alone: `1.34 ms`, `12.3k/s`, `4.00 MiB`, `2.50 %`.
 #[must_use]
 pub fn value(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return NONE.into();
     }
-    let scale = choose(value, scales(unit));
+    let scale = choose(value, unit);
     format!("{}{}", digits(value / scale.divisor, None), scale.after)
 }
 
@@ -80,7 +68,7 @@ pub fn estimate(estimate: &Estimate, unit: Unit) -> String {
     if !estimate.value.is_finite() {
         return NONE.into();
     }
-    let scale = choose(estimate.value, scales(unit));
+    let scale = choose(estimate.value, unit);
     match ends(estimate, scale) {
         Some(ends) => format!("{}{} {ends}", digits(estimate.value / scale.divisor, None), scale.after),
         None => format!("{} [?]", value(estimate.value, unit)),
@@ -112,7 +100,7 @@ impl Shared {
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
         let least = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).min_by(f64::total_cmp);
-        Self(choose(least.unwrap_or(0.0), scales(unit)))
+        Self(choose(least.unwrap_or(0.0), unit))
     }
 
     /// Name of the unit: `µs`, `k/s`; empty for a plain count.
@@ -242,7 +230,15 @@ fn ends(estimate: &Estimate, scale: Scale) -> Option<String> {
 }
 
 /// The largest unit of which there is at least one after rounding: 999.96 µs is printed as 1.00 ms.
-fn choose(value: f64, scales: &[Scale]) -> Scale {
+pub(crate) fn choose(value: f64, unit: Unit) -> Scale {
+    let scales: &[Scale] = match unit {
+        Unit::Nanos => &NANOS,
+        Unit::PerSecond => &RATES,
+        Unit::Bytes => &BYTES,
+        Unit::Share => &SHARES,
+        Unit::Count => &COUNTS,
+        Unit::PerTransaction => &PER_TRANSACTION,
+    };
     let fits = |scale: &&Scale| rounded(value / scale.divisor).abs() >= 1.0;
     scales.iter().rev().find(fits).copied().unwrap_or(scales[0])
 }

@@ -108,9 +108,8 @@ impl Usl {
     /// Fitted throughput with this number of workers; `None` if the fitted law is undefined there (outside the measured
     /// range, with a negative coefficient).
     #[must_use]
-    pub fn throughput(&self, concurrency: u32) -> Option<f64> {
-        let n = f64::from(concurrency);
-        let x = self.lambda.value * n / denominator(n, self.sigma.value, self.kappa.value);
+    pub fn throughput(&self, concurrency: f64) -> Option<f64> {
+        let x = self.lambda.value * concurrency / denominator(concurrency, self.sigma.value, self.kappa.value);
         (x.is_finite() && x > 0.0).then_some(x)
     }
 }
@@ -285,8 +284,8 @@ mod tests {
         };
         let peaked = fit(0.1, 0.009);
         assert!((peaked.peak().unwrap() - 10.0).abs() < 1e-3);
-        assert!(peaked.throughput(10) > peaked.throughput(5));
-        assert!(peaked.throughput(10) > peaked.throughput(20));
+        assert!(peaked.throughput(10.0) > peaked.throughput(5.0));
+        assert!(peaked.throughput(10.0) > peaked.throughput(20.0));
         assert_eq!(fit(1.0, 0.01).peak(), None);
     }
 

@@ -8,8 +8,8 @@
 //! which is that of the first conclusive metric, holds with them. Each claim is a family of its own: its author chose
 //! it before the run. Medians of single variants have plain 95 % intervals; they describe and decide nothing.
 //!
-//! **Rare events** (failed, errors, served, lost) are counts over all trials ([`litelab_stats::Events`]). **Quantiles**
-//! of too few observations are shown as the longest one and are not judged ([`Values::max_of`]).
+//! **Rare events** (failed, empty, errors, served) are counts over all trials ([`litelab_stats::Events`]).
+//! **Quantiles** of too few observations are shown as the longest one and are not judged ([`Values::max_of`]).
 
 mod alert;
 mod answer;
@@ -52,7 +52,7 @@ pub use litelab_model::judging::{judged, shared_confidence};
 pub use locks::LockUse;
 pub use noise::{AaCheck, Noise};
 pub use pair::{MetricComparison, better, pair};
-pub(crate) use pair::{pair_values, pairs, planner};
+pub(crate) use pair::{pair_between, pairs, planner, unsound};
 pub use scalability::Scalability;
 pub use scenario::{ScenarioAnalysis, VariantComparison, compare};
 pub use timeline::Timeline;

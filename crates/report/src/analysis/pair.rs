@@ -70,15 +70,9 @@ pub(crate) fn ratio_between(
     confidence: Confidence,
 ) -> Result<PairedRatio, String> {
     let none = Values::default();
+    let ours = variant.metrics.get(metric).unwrap_or(&none);
     let theirs = against.metrics.get(other).unwrap_or(&none);
-    if let Some(why) = theirs.not_judged(other) {
-        return Err(why);
-    }
-    ratio_of(variant.metrics.get(metric).unwrap_or(&none), theirs, metric, confidence)
-}
-
-fn ratio_of(ours: &Values, theirs: &Values, metric: &Metric, confidence: Confidence) -> Result<PairedRatio, String> {
-    if let Some(why) = ours.not_judged(metric).or_else(|| theirs.not_judged(metric)) {
+    if let Some(why) = theirs.not_judged(other).or_else(|| ours.not_judged(metric)) {
         return Err(why);
     }
     if let (Some(our_sum), Some(their_sum)) = (ours.sum(), theirs.sum()) {
@@ -121,41 +115,35 @@ pub fn pair(
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    let of = verdict(ratio(variant, against, metric, confidence), metric, confidence, tolerance);
-    let Some(why) = failures(variant, Some(against)) else { return of };
-    // Failed trials selected the rounds that are left. What fails itself is not better for it, and may be worse.
-    let is_sound = match of.verdict {
-        Verdict::Slower => against.failed() == 0,
-        Verdict::Faster => variant.failed() == 0,
-        _ => false,
-    };
-    match is_sound {
-        true => of,
-        false => MetricComparison { ratio: Err(why), verdict: Verdict::Inconclusive { rounds_needed: None }, ..of },
-    }
+    pair_between((variant, metric), (against, metric), confidence, tolerance)
 }
 
-/// Compares values by round as [`pair`] does. The two sides may be different metrics, such as two transactions of one
-/// variant.
-pub(crate) fn pair_values(
-    ours: &Values,
-    theirs: &Values,
-    metric: &Metric,
+/// Compares a metric of one variant with a metric of another, or of the same, as [`pair`] does.
+pub(crate) fn pair_between(
+    (variant, metric): (&VariantAnalysis, &Metric),
+    (against, other): (&VariantAnalysis, &Metric),
     confidence: Confidence,
     tolerance: Tolerance,
 ) -> MetricComparison {
-    verdict(ratio_of(ours, theirs, metric, confidence), metric, confidence, tolerance)
-}
-
-fn verdict(
-    ratio: Result<PairedRatio, String>,
-    metric: &Metric,
-    confidence: Confidence,
-    tolerance: Tolerance,
-) -> MetricComparison {
+    let ratio = ratio_between((variant, metric), (against, other), confidence);
     let verdict = match &ratio {
         Ok(paired) => paired.verdict(tolerance, better(metric), &planner(confidence)),
         Err(_) => Verdict::Inconclusive { rounds_needed: None },
     };
+    let (ratio, verdict) = match unsound(verdict, variant, against) {
+        None => (ratio, verdict),
+        Some(why) => (Err(why), Verdict::Inconclusive { rounds_needed: None }),
+    };
     MetricComparison { metric: metric.clone(), ratio, verdict, p_adjusted: None }
+}
+
+/// Reason for which a verdict does not hold: failed trials, which selected the rounds that are left. A variant that
+/// fails itself is not better for it, and may be worse.
+pub(crate) fn unsound(verdict: Verdict, variant: &VariantAnalysis, against: &VariantAnalysis) -> Option<String> {
+    let is_sound = match verdict {
+        Verdict::Slower => against.failed() == 0,
+        Verdict::Faster => variant.failed() == 0,
+        _ => false,
+    };
+    failures(variant, Some(against)).filter(|_| !is_sound)
 }

@@ -78,7 +78,7 @@ impl Chart for Xy {
     fn svg(&self, id: &str) -> Markup {
         let (Some(x), Some(y)) = (&self.x, &self.y) else { return svg::empty(self, id) };
         let named: Vec<Entry> = self.legend.iter().filter(|entry| !entry.text.trim().is_empty()).cloned().collect();
-        let (legend, above) = legend::legend(&named, 0.0);
+        let (legend, above) = legend::legend(&named);
         let frame = Frame::new(x, y, Space { above, height: self.height, lanes: self.lanes.len() as f64 * LANE });
         let caption: Vec<String> = self.caption.iter().flat_map(|line| text::wrap(line, WIDTH)).collect();
         let inner = html! {

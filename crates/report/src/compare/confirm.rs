@@ -4,16 +4,14 @@
 //! many comparisons some are wrong at any confidence level. Therefore variants that are shown to be slower run again,
 //! those of base and head in the same rounds of one new run. Only a regression that is shown again is confirmed.
 
-use std::collections::BTreeMap;
-
 use indexmap::IndexSet;
-use litelab_model::{Metric, Plan, interleave};
+use litelab_model::{Plan, interleave};
 use litelab_record::RunInfo;
 use litelab_stats::{Confidence, Estimate, Tolerance, Verdict};
 
 use super::build::Builds;
-use super::{CompareRow, Comparison, Pairing, Side, unpaired};
-use crate::analysis::{Analysis, DurabilityPair, failures, pair};
+use super::{CompareRow, Comparison, Pairing, Side, paired, unpaired};
+use crate::analysis::{Analysis, failures};
 use crate::{number, unlike};
 
 /// Limits of the number of rounds of a re-run, which is otherwise the larger number of the two runs: enough to show a
@@ -45,20 +43,12 @@ pub struct RerunPlan {
 /// A regression with the result of its re-run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfirmRow {
-    /// Name in the form `scenario/label`.
-    pub name: String,
-    /// Metric of the regression.
-    pub metric: Metric,
     /// Ratio of head to base in the comparison.
     pub first: Option<Estimate>,
-    /// Ratio of head to base in the re-run, or the reason for which there is none.
-    pub again: Result<Estimate, String>,
+    /// The re-run at 95 %, with the name and the durability levels of the comparison.
+    pub again: CompareRow,
     /// Whether base and head shared rounds in the re-run.
     pub pairing: Pairing,
-    /// Verdict of the re-run, at 95 %.
-    pub verdict: Verdict,
-    /// Durability levels of head and base, as in the comparison.
-    pub durability_pair: DurabilityPair,
 }
 
 /// Results of a re-run.
@@ -80,13 +70,13 @@ impl Confirmation {
     /// Number of regressions that the re-run confirms.
     #[must_use]
     pub fn confirmed(&self) -> usize {
-        self.rows.iter().filter(|row| row.verdict == Verdict::Slower).count()
+        self.rows.iter().filter(|row| row.again.verdict == Verdict::Slower).count()
     }
 
     /// Number of regressions whose re-run is inconclusive.
     #[must_use]
     pub fn open(&self) -> usize {
-        self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Inconclusive { .. })).count()
+        self.rows.iter().filter(|row| matches!(row.again.verdict, Verdict::Inconclusive { .. })).count()
     }
 }
 
@@ -160,7 +150,6 @@ pub fn means(base: &RunInfo, head: &RunInfo, (ours, theirs): (usize, usize), her
 #[must_use]
 pub fn judge(comparison: &Comparison, base: Side<'_>, again: &RerunPlan, rerun: Side<'_>) -> Confirmation {
     let tolerance = Tolerance::new(comparison.tolerance).unwrap_or_default();
-    let places = places(again);
     let mut found = Confirmation {
         run: Some(rerun.info.file_name()),
         rounds: rerun.info.rounds(),
@@ -170,21 +159,26 @@ pub fn judge(comparison: &Comparison, base: Side<'_>, again: &RerunPlan, rerun: 
     };
     // The old trials of base are comparable with head alone only if they ran on this host.
     let moved = unlike::host(base.info, rerun.info);
-    for row in comparison.regressions() {
-        match (places.get(&row.variants), moved.first()) {
-            (None, _) => {}
-            (Some((None, _)), Some(difference)) => {
+    // The plan has the variants of all pairs in order: that of base, if it runs again, and that of head.
+    let mut places = 0_usize..;
+    for (variants, mode) in &again.pairs {
+        let (old, new) = match mode {
+            RerunMode::Interleaved => (places.next(), places.next()),
+            RerunMode::HeadAlone(_) => (None, places.next()),
+            RerunMode::Impossible(_) => continue,
+        };
+        for row in comparison.regressions().into_iter().filter(|row| row.variants == *variants) {
+            if let (None, Some(difference)) = (old, moved.first()) {
                 let why =
                     format!("base's build is not here, and its old trials were made on another host: {difference}");
                 add(&mut found.impossible, &row.name, why);
+                continue;
             }
-            (Some(place), _) => {
-                // The analysis of a re-run has every variant of its plan.
-                let Some(row) = one(row, base.analysis, *place, rerun.analysis, tolerance) else { continue };
-                match unknown(&row, *place, rerun.analysis) {
-                    None => found.rows.push(row),
-                    Some(why) => add(&mut found.impossible, &row.name, why),
-                }
+            // The analysis of a re-run has every variant of its plan.
+            let Some(row) = one(row, base.analysis, (old, new), rerun.analysis, tolerance) else { continue };
+            match unknown(&row.again, (old, new), rerun.analysis) {
+                None => found.rows.push(row),
+                Some(why) => add(&mut found.impossible, &row.again.name, why),
             }
         }
     }
@@ -198,18 +192,18 @@ fn add(impossible: &mut Vec<(String, String)>, name: &str, why: String) {
     }
 }
 
-/// Reason for which a re-run neither confirms nor refutes a regression: failed trials, or too few for an interval.
-fn unknown(row: &ConfirmRow, (old, new): (Option<usize>, usize), rerun: &Analysis) -> Option<String> {
-    let again = match &row.again {
-        Ok(again) => again,
-        Err(why) => return Some(why.clone()),
-    };
-    if row.verdict == Verdict::Slower {
+/// Reason for which a re-run neither confirms nor refutes a regression: failed trials, no ratio, or too few rounds for
+/// an interval.
+fn unknown(again: &CompareRow, (old, new): (Option<usize>, Option<usize>), rerun: &Analysis) -> Option<String> {
+    if again.verdict == Verdict::Slower {
         return None;
     }
-    let variants = [Some(new), old].into_iter().flatten().filter_map(|index| rerun.variants.get(index));
-    let failed = variants.filter_map(|variant| failures(variant, None)).next();
-    failed.or_else(|| again.interval().is_none().then(|| number::needs(again)))
+    let mut variants = new.into_iter().chain(old);
+    let failed = variants.find_map(|index| failures(rerun.variants.get(index)?, None));
+    failed.or_else(|| match &again.ratio {
+        Ok(ratio) => ratio.interval().is_none().then(|| number::needs(ratio)),
+        Err(why) => Some(why.clone()),
+    })
 }
 
 /// The confirmation if no variant can run again.
@@ -226,57 +220,24 @@ pub fn failed(comparison: &Comparison, why: &str) -> Confirmation {
     found
 }
 
-/// Indices of a pair's variants in the plan of the re-run: that of base, if it runs again, and that of head.
-fn places(again: &RerunPlan) -> BTreeMap<(usize, usize), (Option<usize>, usize)> {
-    let mut next = 0;
-    let mut places = BTreeMap::new();
-    for (variants, means) in &again.pairs {
-        match means {
-            RerunMode::Interleaved => {
-                places.insert(*variants, (Some(next), next + 1));
-                next += 2;
-            }
-            RerunMode::HeadAlone(_) => {
-                places.insert(*variants, (None, next));
-                next += 1;
-            }
-            RerunMode::Impossible(_) => {}
-        }
-    }
-    places
-}
-
 fn one(
     row: &CompareRow,
     base: &Analysis,
-    (old, new): (Option<usize>, usize),
+    (old, new): (Option<usize>, Option<usize>),
     rerun: &Analysis,
     tolerance: Tolerance,
 ) -> Option<ConfirmRow> {
-    let metric = &row.metric;
-    let variant = rerun.variants.get(new)?;
-    let (again, verdict, pairing) = match old {
-        Some(old) => {
-            let compared = pair(variant, rerun.variants.get(old)?, metric, Confidence::P95, tolerance);
-            (compared.ratio.map(|paired| paired.ratio), compared.verdict, Pairing::Rounds)
-        }
+    let metric = row.metric.clone();
+    let head = rerun.variants.get(new?)?;
+    let (again, pairing) = match old {
+        Some(old) => (paired(rerun.variants.get(old)?, head, metric, tolerance), Pairing::Rounds),
         None => {
-            let against = base.variants.get(row.variants.0)?;
-            let compared = unpaired(against, variant, metric.clone(), Confidence::P95, tolerance);
-            (compared.ratio, compared.verdict, Pairing::None)
+            let base = base.variants.get(row.variants.0)?;
+            (unpaired(base, head, metric, Confidence::P95, tolerance), Pairing::None)
         }
     };
-    // A failed trial is the reason, not the missing round.
-    let failure = variant.failures.first().map(|f| f.reason.clone());
-    Some(ConfirmRow {
-        name: row.name.clone(),
-        metric: metric.clone(),
-        first: row.ratio.as_ref().ok().copied(),
-        again: again.map_err(|why| failure.unwrap_or(why)),
-        pairing,
-        verdict,
-        durability_pair: row.durability_pair,
-    })
+    let again = CompareRow { name: row.name.clone(), durability_pair: row.durability_pair, ..again };
+    Some(ConfirmRow { first: row.ratio.as_ref().ok().copied(), again, pairing })
 }
 
 fn name(comparison: &Comparison, variants: (usize, usize)) -> String {

@@ -18,7 +18,7 @@ pub use repeat::{Change, Repetition, repetition};
 pub use select::select_variant;
 pub(crate) use select::split;
 
-use crate::analysis::{Analysis, DurabilityPair, VariantAnalysis, better, failures, judged, pair};
+use crate::analysis::{Analysis, DurabilityPair, VariantAnalysis, better, judged, pair, unsound};
 use crate::error::ReportError;
 use crate::number;
 pub use crate::unlike::{Difference, Unlike, differences};
@@ -174,10 +174,8 @@ pub fn compare_variants(
     if base == head {
         return Err(ReportError::Variant(format!("{} would be compared with itself: name two variants", a.name)));
     }
-    let rows = metrics(side, a, options).into_iter().map(|metric| {
-        let compared = pair(b, a, &metric, Confidence::P95, tolerance);
-        row(a, b, metric, compared.ratio.map(|paired| paired.ratio), compared.verdict)
-    });
+    let metrics = metrics(side, a, options).into_iter();
+    let rows = metrics.map(|metric| paired(a, b, metric, tolerance));
     Ok(Comparison {
         base: a.name.clone(),
         head: b.name.clone(),
@@ -190,6 +188,13 @@ pub fn compare_variants(
     })
 }
 
+/// Compares variants of one run at 95 %.
+fn paired(base: &VariantAnalysis, head: &VariantAnalysis, metric: Metric, tolerance: Tolerance) -> CompareRow {
+    let compared = pair(head, base, &metric, Confidence::P95, tolerance);
+    row(base, head, metric, compared.ratio.map(|paired| paired.ratio), compared.verdict)
+}
+
+/// Compares variants of two runs.
 fn unpaired(
     base: &VariantAnalysis,
     head: &VariantAnalysis,
@@ -209,11 +214,12 @@ fn unpaired(
         Ok(unpaired) => unpaired.verdict(tolerance, better(&metric), &planner),
         Err(_) => Verdict::Inconclusive { rounds_needed: None },
     };
-    row(base, head, metric, ratio.map(|unpaired| unpaired.ratio), verdict)
+    match unsound(verdict, head, base) {
+        None => row(base, head, metric, ratio.map(|unpaired| unpaired.ratio), verdict),
+        Some(why) => row(base, head, metric, Err(why), Verdict::Inconclusive { rounds_needed: None }),
+    }
 }
 
-/// A row with this result. Failed trials selected the rounds that are left: those of the head alone can show a
-/// regression, and no others anything.
 fn row(
     base: &VariantAnalysis,
     head: &VariantAnalysis,
@@ -221,12 +227,6 @@ fn row(
     ratio: Result<Estimate, String>,
     verdict: Verdict,
 ) -> CompareRow {
-    let (ratio, verdict) = match failures(head, Some(base)) {
-        Some(why) if verdict != Verdict::Slower || base.failed() > 0 => {
-            (Err(why), Verdict::Inconclusive { rounds_needed: None })
-        }
-        _ => (ratio, verdict),
-    };
     CompareRow {
         name: head.name.clone(),
         variants: (base.index, head.index),

@@ -36,7 +36,8 @@ pub struct ClaimElement {
     pub note: String,
 }
 
-pub(super) fn add(document: &mut Document, analysis: &Analysis) {
+/// Adds the claims with their heading, if there are any.
+pub(crate) fn add(document: &mut Document, analysis: &Analysis) {
     if analysis.claims.is_empty() {
         return;
     }

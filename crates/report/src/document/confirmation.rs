@@ -21,7 +21,6 @@ pub fn of_confirmation(confirmation: &Confirmation) -> Document {
     if !confirmation.rows.is_empty() {
         document.table(table(confirmation));
     }
-    document.marked(confirmation.rows.iter().filter_map(why).collect());
     let impossible = confirmation.impossible.iter();
     document.marked(
         impossible
@@ -44,32 +43,27 @@ fn table(confirmation: &Confirmation) -> Table {
         Column::left("run again", 2),
         Column::left("verdict", 2),
     ];
-    let row = |row: &ConfirmRow| {
-        let word = match row.verdict {
+    let row = |ConfirmRow { first, again, pairing }: &ConfirmRow| {
+        let word = match again.verdict {
             Verdict::Slower => "▼ confirmed",
             Verdict::Faster => "▲ the opposite",
             Verdict::Equivalent => "≈ not shown again: equivalent",
             Verdict::Inconclusive { .. } => "~ not shown again",
         };
         vec![
-            Cell::plain(row.name.as_str()),
-            Cell::plain(row.durability_pair.to_string()),
-            Cell::plain(row.metric.to_string()),
-            cell::ratio(row.first.as_ref(), Verdict::Slower, row.durability_pair),
-            cell::ratio(row.again.as_ref().ok(), row.verdict, row.durability_pair),
-            Cell::plain(match row.pairing {
+            Cell::plain(again.name.as_str()),
+            Cell::plain(again.durability_pair.to_string()),
+            Cell::plain(again.metric.to_string()),
+            cell::ratio(first.as_ref(), Verdict::Slower, again.durability_pair),
+            cell::ratio(again.ratio.as_ref().ok(), again.verdict, again.durability_pair),
+            Cell::plain(match pairing {
                 Pairing::Rounds => "base and head",
                 Pairing::None => "head alone",
             }),
-            Cell::new(cell::tone(row.verdict, row.durability_pair), word),
+            Cell::new(cell::tone(again.verdict, again.durability_pair), word),
         ]
     };
     Table { keys: 3, columns, rows: confirmation.rows.iter().map(row).collect() }
-}
-
-fn why(row: &ConfirmRow) -> Option<Marked> {
-    let why = row.again.as_ref().err()?;
-    Some(Marked::new("?", Tone::Warn, format!("{}: {why}", row.name)))
 }
 
 fn summary(confirmation: &Confirmation) -> (Tone, String) {

@@ -51,12 +51,16 @@ pub(crate) fn facts(document: &mut Document, analysis: &Analysis, info: &RunInfo
 /// Adds the title, one line on rounds, machine and disk, and the warnings.
 pub(super) fn brief(document: &mut Document, info: &RunInfo) {
     document.elements.push(Element::Title(title(info)));
-    let (machine, storage) = (machine(&info.environment), storage(&info.environment));
-    let parts = machine.split(" · ").take(2).chain(storage.split(" · ").take(1));
-    let parts: Vec<&str> = parts.chain(info.plan.quick.then_some("quick scale")).collect();
-    document.text(Tone::Dim, parts.join(" · "));
+    let quick = if info.plan.quick { " · quick scale" } else { "" };
+    document.text(Tone::Dim, host(info) + quick);
     document.marked(warnings(info));
     document.marked(defects(info));
+}
+
+/// Processor, number of processors and storage in a few words.
+pub(crate) fn host(info: &RunInfo) -> String {
+    let (machine, storage) = (machine(&info.environment), storage(&info.environment));
+    machine.split(" · ").take(2).chain(storage.split(" · ").take(1)).collect::<Vec<_>>().join(" · ")
 }
 
 fn run(info: &RunInfo) -> String {
@@ -182,7 +186,7 @@ fn beyond(info: &RunInfo) -> Vec<Marked> {
 }
 
 /// Driver of the plan with its SQLite; empty for several drivers, which have a table.
-fn builds(info: &RunInfo) -> String {
+pub(crate) fn builds(info: &RunInfo) -> String {
     let used = drivers::used(info);
     let [name] = used.as_slice() else { return String::new() };
     match info.driver(name) {
@@ -235,7 +239,7 @@ fn idle(analysis: &Analysis) -> Vec<Marked> {
 }
 
 /// One line for each reason for which variants were skipped.
-fn skipped(info: &RunInfo) -> Vec<Marked> {
+pub(super) fn skipped(info: &RunInfo) -> Vec<Marked> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for reason in info.plan.variants.iter().filter_map(|variant| variant.skipped.as_deref()) {
         *reasons.entry(reason).or_default() += 1;

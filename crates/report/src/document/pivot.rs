@@ -20,6 +20,7 @@ pub fn of_pivot(pivot: &Pivot, analysis: &Analysis, info: &RunInfo) -> Document 
     for grid in &pivot.grids {
         add(&mut document, grid, analysis);
     }
+    document.marked(header::skipped(info));
     document.marked(pivot.left_out.iter().map(|line| Marked::new("–", Tone::Dim, line.as_str())).collect());
     if !pivot.grids.is_empty() {
         let delta = number::percent(pivot.tolerance);
@@ -209,7 +210,8 @@ fn value(
     }));
     remarks.extend(of.change.as_ref().and_then(|_| durability_pair.difference()));
     let reason = of.change.as_ref().and_then(|change| change.ratio.as_ref().err());
-    remarks.extend(reason.filter(|_| variant.measured > 0).cloned());
+    // Failed trials have a footnote already.
+    remarks.extend(reason.filter(|_| variant.measured > 0 && variant.failed() == 0).cloned());
     let (tone, text) = match &of.estimate {
         Some(estimate) => (Tone::Plain, cell::max_of(variant, &of.metric) + &unit.brief(estimate)),
         None if variant.measured == 0 => (Tone::Bad, number::NONE.to_owned()),

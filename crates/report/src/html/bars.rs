@@ -143,10 +143,7 @@ impl Axis {
             let step = ((to - from) / 6.0).ceil().max(1.0);
             return Some(Self { logarithmic: true, low: from, step, steps: ((to - from) / step).ceil() as u32, unit });
         }
-        let divisor = match unit {
-            Unit::Bytes if high >= 1.0 => 1024_f64.powf(high.log(1024.0).floor()),
-            _ => 1.0,
-        };
+        let divisor = number::choose(high, unit).divisor;
         let rough = (high.max(f64::MIN_POSITIVE) / divisor / 5.0).max(1e-300);
         let power = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|n| n * power).into_iter().find(|step| *step >= rough)? * divisor;

@@ -32,10 +32,10 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
             p.study { "litelab · two runs side by side" }
             h1 { (names[0]) " and " (names[1]) }
             div.pair {
-                @for (analysis, info, _) in runs {
+                @for (_, info, _) in runs {
                     div {
                         p { b { (crate::command::file(info)) } " · study " (clean(&info.plan.study)) }
-                        p.dim { (host(&facts(analysis, info))) }
+                        p.dim { (host(info)) }
                         p.trust { (trust(info)) }
                     }
                 }
@@ -49,9 +49,10 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
             @if !lonely.is_empty() { p.dim { "In one of the runs only: " (lonely.join(", ")) } }
             section #environment aria-label="Environment" {
                 @for ((analysis, info, _), id) in runs.iter().zip(["environment-a", "environment-b"]) {
+                    @let facts = Document::of(|document| header::facts(document, analysis, info));
                     details {
                         summary { h2 { "Environment of " (crate::command::file(info)) } }
-                        (element::all(&facts(analysis, info).elements, IdScope { id, name: "the environment" }))
+                        (element::all(&facts.elements, IdScope { id, name: "the environment" }))
                     }
                 }
             }
@@ -60,11 +61,6 @@ pub fn pair(first: Run<'_>, second: Run<'_>) -> String {
         aside #info hidden aria-label="Variant" {}
     };
     shell::page(&format!("{} and {}", names[0], names[1]), &body, false)
-}
-
-/// What a run was made with.
-fn facts(analysis: &Analysis, info: &RunInfo) -> Document {
-    Document::of(|document| header::facts(document, analysis, info))
 }
 
 fn sources<'a>(

@@ -21,7 +21,7 @@ pub(super) fn section(id: &str, document: &Document) -> Markup {
     html! {
         section id=(id) aria-labelledby={ (id) "-h" } {
             h2 id={ (id) "-h" } { (clean(title)) }
-            @if !beside.is_empty() { p.question { (clean(beside)) } }
+            @if !beside.is_empty() { p.dim { (clean(beside)) } }
             (all(rest, IdScope { id, name: title }))
         }
     }

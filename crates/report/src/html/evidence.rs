@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use litelab_model::Plan;
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
+use litelab_protocol::histogram::Histogram;
 use litelab_record::measure::Meter;
 use litelab_record::outcome::{Outcome, Probe, TrialRecord};
 use litelab_record::{RunFile, RunInfo};
 
-use super::distribution::Distribution;
 use super::timing::{self, Course};
 use crate::analysis::{Analysis, VariantAnalysis, analyse_and};
 use crate::error::ReportError;
@@ -27,7 +27,8 @@ pub struct Evidence {
 
 #[derive(Clone, Debug, Default)]
 struct OfVariant {
-    latencies: BTreeMap<Latency, Distribution>,
+    /// Latencies of all trials together.
+    latencies: BTreeMap<Latency, Histogram>,
     /// Every rate that a search tried, over all rounds.
     probes: Vec<Probe>,
     /// Number in the file of the trial of each round.
@@ -78,7 +79,7 @@ impl Evidence {
         let mut meter = Meter::new(measurement);
         for (timing, transaction) in wanted {
             if let Some(histogram) = meter.histogram(*timing, transaction.as_deref()) {
-                variant.latencies.entry((*timing, transaction.clone())).or_default().add(histogram);
+                variant.latencies.entry((*timing, transaction.clone())).or_default().merge(histogram);
             }
         }
         variant.trials.insert(record.round, id);
@@ -86,7 +87,7 @@ impl Evidence {
     }
 
     /// All latencies of a variant; `None` if nothing was measured.
-    pub(super) fn latency(&self, variant: usize, latency: &Latency) -> Option<&Distribution> {
+    pub(super) fn latency(&self, variant: usize, latency: &Latency) -> Option<&Histogram> {
         self.variants.get(variant)?.latencies.get(latency)
     }
 

@@ -3,7 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | [`evidence`](self::read) | data of the run file in addition to the analysis |
-//! | `distribution`, `timing` | latencies of many trials; one trial over time |
+//! | `timing` | one trial over time |
 //! | `screen` | the first screen: what went wrong, and the answer in cards |
 //! | `section`, `bars`, `variants` | a scenario: its answer, absolute chart, tables, settings and command |
 //! | `figure` | charts of a scenario |
@@ -21,7 +21,6 @@
 mod bars;
 mod beside;
 mod data;
-mod distribution;
 mod element;
 mod evidence;
 mod figure;
@@ -41,7 +40,7 @@ pub use evidence::{Evidence, read};
 pub use recording::recording;
 
 use crate::analysis::Analysis;
-use crate::document::{self, Document, Element, clean};
+use crate::document::{self, Document, clean};
 use crate::number;
 use element::IdScope;
 use figure::Source;
@@ -60,12 +59,13 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
     let live = sections.iter().any(|section| section.live);
     let header = Document::of(|part| document::header::add(part, analysis, info));
     let drivers = Document::of(|part| document::drivers::add(part, info));
+    let claims = Document::of(|part| document::claims::add(part, analysis));
     let crossovers = Document::of(|part| document::crossover::add(part, analysis));
     let legend = Document::of(|part| document::legend::add(part, analysis));
     let title = clean(&info.plan.title);
     let body = html! {
         header.page {
-            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(&header)) }
+            p.study { "litelab · study " b { (clean(&info.plan.study)) } @if info.plan.quick { " · quick scale" } " · " (host(info)) }
             h1 { (if title.is_empty() { clean(&info.plan.study) } else { title.clone() }) }
             p.trust { (trust(info)) " " @if !analysis.claims.is_empty() { a href="#claims" { "claims, " (document::claim_counts(analysis)) } " " } button #csv type="button" hidden { "Download CSV" } }
         }
@@ -74,7 +74,7 @@ pub fn page(analysis: &Analysis, info: &RunInfo, evidence: &Evidence) -> String 
             (screen::problems(analysis))
             (screen::cards(analysis))
             @for section in &sections { (section.markup) }
-            (claims(analysis))
+            (element::section("claims", &claims))
             (element::section("crossovers", &crossovers))
             section #method aria-label="Method and environment" {
                 (sure::section(analysis, info))
@@ -102,17 +102,9 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// Processor, storage and SQLite in a few words.
-fn host(header: &Document) -> String {
-    let facts = header.elements.iter().find_map(|element| match element {
-        Element::Facts(facts) => Some(facts),
-        _ => None,
-    });
-    let first = |fact: &str, most: usize| {
-        let (_, text) = facts?.iter().find(|(name, _)| name == fact)?;
-        Some(text.split(" · ").take(most).collect::<Vec<_>>().join(", "))
-    };
-    let parts = [first("machine", 2), first("storage", 1), first("SQLite", 1)];
-    clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+fn host(info: &RunInfo) -> String {
+    let (host, sqlite) = (document::header::host(info), document::header::builds(info));
+    clean(&if sqlite.is_empty() { host } else { format!("{host} · {sqlite}") })
 }
 
 /// What the trust in the numbers rests on: rounds, load, warnings.
@@ -143,20 +135,6 @@ fn folded(id: &str, title: &str, document: &Document) -> Markup {
         details id=(id) {
             summary { h2 { (title) } }
             (element::all(rest, IdScope { id, name: title }))
-        }
-    }
-}
-
-/// The claims with their verdicts; empty without claims.
-fn claims(analysis: &Analysis) -> Markup {
-    if analysis.claims.is_empty() {
-        return html! {};
-    }
-    html! {
-        section #claims aria-labelledby="claims-h" {
-            h2 #claims-h { "Claims examined" }
-            p.dim { (document::claim_counts(analysis)) }
-            (element::all(&document::claims::tables(analysis), IdScope { id: "claims", name: "Claims" }))
         }
     }
 }

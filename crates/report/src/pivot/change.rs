@@ -6,7 +6,7 @@ use litelab_model::Metric;
 use litelab_stats::{Confidence, Tolerance};
 
 use super::{GridCell, GridRow};
-use crate::analysis::{Analysis, Values, pair_values};
+use crate::analysis::{Analysis, pair_between};
 
 /// Fills in the comparisons. Returns the least and the greatest confidence level of their intervals, and the size of
 /// the largest family.
@@ -37,10 +37,7 @@ pub(super) fn compare(lines: &mut [GridRow], analysis: &Analysis) -> (Option<(f6
             else {
                 continue;
             };
-            let none = Values::default();
-            let ours = ours.metrics.get(&cell.metric).unwrap_or(&none);
-            let theirs = theirs.metrics.get(&base.metric).unwrap_or(&none);
-            cell.change = Some(pair_values(ours, theirs, &cell.metric, confidence, tolerance));
+            cell.change = Some(pair_between((ours, &cell.metric), (theirs, &base.metric), confidence, tolerance));
         }
     }
     let counts = families.values().copied();

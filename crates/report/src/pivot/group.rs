@@ -16,7 +16,7 @@ type Groups = IndexMap<(Vec<String>, Vec<String>), Vec<usize>>;
 /// Builds the tables, and one line for each reason for which a scenario or metric is in none.
 pub(super) fn pivot(analysis: &Analysis, info: &RunInfo, options: &PivotOptions) -> Result<Pivot, String> {
     let variants = select::variants(analysis, &options.filters);
-    let mut left_out = skipped(analysis);
+    let mut left_out = Vec::new();
     if variants.is_empty() {
         return Err("no variant of the run passes all filters: leave one out".into());
     }
@@ -77,11 +77,4 @@ fn metrics<'a>(scenarios: &[usize], analysis: &'a Analysis, options: &'a PivotOp
 /// Default of the column dimensions: the first dimension of a scenario that is not a row.
 fn first_column(scenario: &ScenarioAnalysis, options: &PivotOptions) -> Vec<String> {
     scenario.dimensions.iter().find(|name| !options.rows.contains(name)).cloned().into_iter().collect()
-}
-
-/// One line for each reason for which variants were skipped.
-fn skipped(analysis: &Analysis) -> Vec<String> {
-    let of_study = analysis.variants.iter().filter(|variant| !variant.is_twin());
-    let reasons: IndexSet<&String> = of_study.filter_map(|variant| variant.skipped.as_ref()).collect();
-    reasons.into_iter().map(|reason| format!("skipped: {reason}")).collect()
 }

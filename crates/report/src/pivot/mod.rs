@@ -54,7 +54,7 @@ pub struct PivotOptions {
 pub struct Pivot {
     /// Tables by column dimensions, then by metric.
     pub grids: Vec<Grid>,
-    /// Lines that name what is in no table, with the reason.
+    /// Lines that name the scenarios and metrics that are in no table, with the reason.
     pub left_out: Vec<String>,
     /// Relative difference below which two variants count as equivalent.
     pub tolerance: f64,

@@ -55,7 +55,7 @@ fn with_the_builds_at_hand_both_sides_are_run_again_in_the_same_rounds() {
     let rerun = ran(&plan, 1.0, |_, _| false);
     let found = confirm::judge(&comparison, side(&base), &again, side(&rerun));
     assert_eq!(found.confirmed(), 0);
-    assert!(found.rows.iter().all(|row| row.verdict == Verdict::Equivalent));
+    assert!(found.rows.iter().all(|row| row.again.verdict == Verdict::Equivalent));
     insta::assert_snapshot!("not-confirmed", markdown::render(&of_confirmation(&found)));
 }
 

@@ -261,7 +261,7 @@ proptest! {
             }
             prop_assert!(fit.residual.is_finite());
             prop_assert!(fit.peak().is_none_or(|peak| peak > 1.0 && peak.is_finite()));
-            prop_assert!(fit.throughput(at).is_none_or(|x| x > 0.0 && x.is_finite()));
+            prop_assert!(fit.throughput(f64::from(at)).is_none_or(|x| x > 0.0 && x.is_finite()));
         }
     }
 }

@@ -4,11 +4,14 @@ use litelab_model::metric::Unit;
 
 use super::scale::{self, Kind, Scale};
 use super::svg::WIDTH;
-use super::{text, ticks, unit};
+use super::{text, ticks};
 use crate::number;
 
 /// Smallest horizontal distance between labels, and smallest vertical distance between baselines.
 const APART: (f64, f64) = (6.0, 14.5);
+
+/// Unit of a time axis that is always in seconds.
+const SECONDS: number::Scale = number::Scale { divisor: 1.0, after: " s", after_end: "", name: "s" };
 
 /// An axis that is not placed in a picture yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +45,7 @@ impl Axis {
     pub(crate) fn linear(what: &str, unit: Unit, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (low, high) = Kind::Linear.range(values)?;
         let (low, high) = if (low, high) == (0.0, 0.0) { (0.0, 1.0) } else { (low.min(0.0), high.max(0.0)) };
-        let unit = unit::choose(unit, low.abs().max(high.abs()));
+        let unit = number::choose(low.abs().max(high.abs()), unit);
         Some(Self { kind: Kind::Linear, low, high, what: what.into(), labels: Labels::Of(unit) })
     }
 
@@ -63,7 +66,7 @@ impl Axis {
     /// Creates an axis of seconds from 0, which uses no other unit.
     pub(crate) fn seconds(what: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let axis = Self::linear(what, Unit::Nanos, values)?;
-        Some(Self { labels: Labels::Of(unit::SECONDS), ..axis })
+        Some(Self { labels: Labels::Of(SECONDS), ..axis })
     }
 
     /// The lowest and the highest value of the axis.
@@ -119,7 +122,7 @@ impl Axis {
             }),
             Labels::Times => densest(&|most| {
                 let values = ticks::logarithmic(self.low, self.high, most);
-                values.into_iter().map(|value| (value, unit::time(value))).collect()
+                values.into_iter().map(|value| (value, ticks::time(value))).collect()
             }),
             Labels::Given(ticks) => {
                 let mut kept: Vec<Tick> = Vec::new();

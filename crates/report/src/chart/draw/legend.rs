@@ -36,11 +36,11 @@ impl Entry {
     }
 }
 
-/// Draws entries next to each other, wrapped into rows, from `top` on; returns also the position where they end.
-/// Without entries it draws nothing.
-pub(crate) fn legend(entries: &[Entry], top: f64) -> (Markup, f64) {
+/// Draws entries next to each other, wrapped into rows; returns also the position where they end. Without entries it
+/// draws nothing.
+pub(crate) fn legend(entries: &[Entry]) -> (Markup, f64) {
     let mut placed = Vec::new();
-    let (mut x, mut y) = (0.0, top);
+    let (mut x, mut y) = (0.0, 0.0);
     for entry in entries {
         let lines = text::wrap(&entry.text, WIDTH - SAMPLE - GAP);
         let wide = SAMPLE + GAP + lines.iter().map(|line| text::width(line)).fold(0.0, f64::max);
@@ -55,7 +55,7 @@ pub(crate) fn legend(entries: &[Entry], top: f64) -> (Markup, f64) {
         }
     }
     let end = match (placed.is_empty(), x > 0.0) {
-        (true, _) => top,
+        (true, _) => 0.0,
         (false, true) => y + text::LINE + 6.0,
         (false, false) => y + 6.0,
     };

@@ -5,7 +5,6 @@
 //! | [`svg`] | the picture around a drawing; numbers, texts and paths in it |
 //! | [`text`] | width and line breaks of a text |
 //! | [`ticks`] | values of ticks, and their labels |
-//! | [`unit`] | the unit of an axis |
 //! | [`scale`] | mapping from values to positions |
 //! | [`axis`] | a range, its ticks and its title |
 //! | [`frame`] | the rectangle between two axes |
@@ -20,4 +19,3 @@ pub(super) mod scale;
 pub(super) mod svg;
 pub(super) mod text;
 pub(super) mod ticks;
-pub(super) mod unit;

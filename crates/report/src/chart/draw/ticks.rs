@@ -1,5 +1,9 @@
 //! Values of ticks, and their labels.
 
+use litelab_model::metric::Unit;
+
+use crate::number;
+
 /// Multiples of 1, 2 or 5 times a power of ten within the range: at most `most`, and at least one if `most` is 2 or
 /// more. Empty for an empty range.
 pub(in crate::chart) fn linear(low: f64, high: f64, most: usize) -> Vec<f64> {
@@ -65,8 +69,14 @@ pub(in crate::chart) fn even_labels(values: &[f64]) -> Vec<String> {
 }
 
 /// A label with only the decimal places that it needs: `0.5`, `1`, `20`.
-pub(in crate::chart) fn own_label(value: f64) -> String {
+fn own_label(value: f64) -> String {
     even_labels(&[value]).concat()
+}
+
+/// Formats a time, a tick of a logarithmic axis, as `200 µs`.
+pub(in crate::chart) fn time(nanos: f64) -> String {
+    let unit = number::choose(nanos, Unit::Nanos);
+    format!("{} {}", own_label(nanos / unit.divisor), unit.name)
 }
 
 /// Most decimal places of a label.
@@ -117,6 +127,7 @@ mod tests {
         assert_eq!(even_labels(&[0.0, 20.0]), ["0", "20"]);
         assert_eq!(even_labels(&[1e8, 2e8]), ["1e8", "2e8"]);
         assert_eq!([0.05, 1.0, 1e-6].map(own_label), ["0.05", "1", "1e-6"]);
+        assert_eq!([0.5, 200.0, 5e4, 1e6, 1e12].map(time), ["0.5 ns", "200 ns", "50 µs", "1 ms", "1000 s"]);
     }
 
     fn distinct(labels: &[String]) -> bool {

@@ -1,6 +1,7 @@
 //! Charts of latencies by percentile.
 
 use litelab_model::metric::{Timing, Unit};
+use litelab_protocol::histogram::Histogram;
 
 use super::{Figure, Source, left_out};
 use crate::chart::{Axis, Entry, Kind, Mark, Sample, Xy, mark};
@@ -13,6 +14,11 @@ const MOST: usize = 6;
 const TO_MAX: f64 = 0.2;
 /// Distance between the markers of a curve, in points.
 const BETWEEN_MARKERS: usize = 3;
+/// Number of points of a curve for each further nine of its percentiles.
+const PER_NINE: u32 = 6;
+/// Number of latencies beyond each point but the last: a smaller tail does not predict the next trial. A little less
+/// than ten, because a share of the total is seldom a whole number in floating point.
+const BEYOND: f64 = 9.999;
 
 /// Class and name of a variant, and points of quantile and nanoseconds in order; quantile 1 is the maximum.
 type Curve = (String, String, Vec<(f64, f64)>);
@@ -27,7 +33,7 @@ fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
     let shown = source.chosen(MOST);
     let known = shown.iter().filter_map(|variant| Some((*variant, source.evidence.latency(variant.index, latency)?)));
     let known: Vec<_> = known.collect();
-    let least = known.iter().map(|(_, all)| all.total()).min()?;
+    let least = known.iter().map(|(_, all)| all.count()).min()?;
     let what = words(*timing);
     let of = transaction.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
     let note = format!(
@@ -41,9 +47,19 @@ fn figure(source: Source<'_>, latency: &Latency) -> Option<Figure> {
         number::counted(least, noun(*timing)),
     );
     let title = format!("{}: {what}{of} by percentile", source.scenario.name);
-    let curves: Vec<Curve> = known.iter().map(|(v, all)| (source.class(v), v.words.clone(), all.curve())).collect();
+    let curves: Vec<Curve> = known.iter().map(|(v, all)| (source.class(v), v.words.clone(), points(all))).collect();
     let chart = chart(title, &format!("{what}{of}"), &format!("{}s", noun(*timing)), &curves);
     Some(Figure { chart: Box::new(chart), note, course: None })
+}
+
+/// Points of a curve, evenly spaced on the axis log(1/(1 − q)), and the maximum.
+fn points(all: &Histogram) -> Vec<(f64, f64)> {
+    let total = all.count() as f64;
+    let quantiles = (1..)
+        .map(|step| 1.0 - 10_f64.powf(-f64::from(step) / f64::from(PER_NINE)))
+        .take_while(|q| (1.0 - q) * total >= BEYOND && *q < 1.0);
+    let quantiles = std::iter::once(0.0).chain(quantiles).chain([1.0]);
+    quantiles.filter_map(|q| Some((q, all.quantile(q)? as f64))).collect()
 }
 
 /// Latency over log₁₀(1/(1 − q)), an axis on which each further nine has the same width.
@@ -130,6 +146,18 @@ mod tests {
     use super::*;
     use crate::chart::Chart;
     use crate::chart::tests::look::{draw, texts};
+
+    #[test]
+    fn a_curve_ends_with_the_last_quantile_that_ten_lie_beyond_and_the_longest() {
+        let mut histogram = Histogram::new();
+        assert_eq!(points(&histogram), []);
+        (1..=100_000_u64).for_each(|i| histogram.record(i * 1000));
+        let points = points(&histogram);
+        assert!(points.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{points:?}");
+        // Ten of 100,000 lie beyond the fourth nine.
+        let [.., (last, _), (whole, longest)] = points[..] else { panic!("{points:?}") };
+        assert!((last - 0.9999).abs() < 1e-9 && whole == 1.0 && longest >= 1e8, "{points:?}");
+    }
 
     #[test]
     fn percentiles_stand_at_their_nines() {

@@ -182,9 +182,8 @@ fn fit(law: &Usl, (low, high): (f64, f64), top: f64) -> Vec<(f64, f64)> {
     let (first, last) = ((low * MARGIN).ln(), (high / MARGIN).ln());
     let point = |step: u32| {
         let n = (first + (last - first) * f64::from(step) / f64::from(STEPS)).exp();
-        let pairs = law.kappa.value * n * (n - 1.0);
-        let throughput = law.lambda.value * n / (1.0 + law.sigma.value * (n - 1.0) + pairs);
-        (n, if (0.0..=top).contains(&throughput) { throughput } else { f64::NAN })
+        let throughput = law.throughput(n).filter(|throughput| *throughput <= top);
+        (n, throughput.unwrap_or(f64::NAN))
     };
     (0..=STEPS).map(point).collect()
 }
