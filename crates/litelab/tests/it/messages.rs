@@ -356,9 +356,9 @@ fn lists_are_shown_without_a_verb_and_fit_the_width() {
         let narrow = shown(&[kind], "60");
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(words(&narrow), words(&shown(&[kind, "list"], "200")), "{kind}");
+        assert_eq!(words(&narrow), words(&shown(&[kind], "200")), "{kind}");
     }
-    assert_eq!(shown(&["profiles", "wal-full"], "80"), shown(&["profiles", "show", "wal-full"], "80"));
+    assert!(shown(&["profiles", "wal-full"], "80").contains("name = \"wal-full\""));
     let runners = shown(&["runners"], "80");
     assert!(runners.starts_with("language driver") && !runners.contains("noop"), "{runners}");
     assert!(runners.lines().any(|line| line.starts_with("rust     rusqlite  ")), "{runners}");
