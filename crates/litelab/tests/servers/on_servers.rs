@@ -221,6 +221,18 @@ fn a_server_of_the_users_is_left_as_it_was() {
     let bytes = std::fs::read(dir.join("run.db")).unwrap();
     assert!(!bytes.windows(password.len()).any(|w| w == password.as_bytes()), "the password is nowhere in the file");
 
+    // The run goes on with this server only: another version or another url is refused.
+    let run_file = rusqlite::Connection::open(dir.join("run.db")).unwrap();
+    run_file.execute("DELETE FROM run WHERE key = 'finished'", ()).unwrap();
+    for (member, other) in [("url", "postgres://me@db/app"), ("version", "PostgreSQL 1.0")] {
+        let path = format!("$.postgres.{member}");
+        let sql = "UPDATE run SET value = json_set(value, ?1, ?2) WHERE key = 'servers'";
+        assert_eq!(run_file.execute(sql, [&*path, other]).unwrap(), 1);
+        let line = refused(dir, &["run", "--resume", "run.db", "--url", &given]);
+        assert!(line.contains(&format!("server `postgres` was {other} when this run began")), "{line}");
+    }
+    drop(run_file);
+
     // fsync applies to the whole server, whose settings litelab must not change.
     let profile = study.replace("driver = 'go:postgres'", "driver = 'go:postgres'\nprofile = 'postgres.toml'");
     std::fs::write(dir.join("three.toml"), profile).unwrap();
