@@ -210,7 +210,6 @@ const TYPED: &[(&str, i32, &[&str])] = &[
     ("old.db", 2, &["`litelab show old.db`"]),
     ("runners chek", 2, &["unknown command `chek`: did you mean `check`?"]),
     ("run --quiet", 2, &["unexpected argument `--quiet`", "2>/dev/null", "!--quick"]),
-    ("run --blocks -3", 2, &["unexpected argument `--blocks`: the number of rounds is `--rounds N`"]),
     ("run --ronds 3", 2, &["unexpected argument `--ronds`: did you mean `--rounds`?"]),
     ("repeat --driver c old.db", 2, &["unexpected argument `--driver`: see `litelab repeat --help`"]),
     ("--rounds 3", 2, &["unexpected argument `--rounds`: `run --rounds` has it"]),
