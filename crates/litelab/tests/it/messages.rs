@@ -329,22 +329,6 @@ fn an_impossible_pragma_value_is_answered_with_what_sqlite_would_have_done() {
 }
 
 #[test]
-fn a_row_that_cannot_be_inserted_is_named_with_its_values() {
-    let data = "[data]\ntransaction = \"put\"\nrows = 3\n[schema]";
-    let workload = WORKLOAD.replace("[schema]", data).replace("t(v) VALUES (:v)", "t(id, v) VALUES (:id, :v)");
-    let workload =
-        workload.replace("param.v = { text = 5 }", "param.v = { format = 'v{row}' }\nparam.id = { value = 7 }");
-    let folder = folder(&[("x.toml", STUDY), ("w.toml", &workload)]);
-    let output = run(folder.path(), &["run", "x.toml", "--no-calibration"]);
-    ends(&output, 2);
-    assert_eq!(
-        said(&output).lines().last().unwrap(),
-        "error: data: transaction `put` cannot insert row 1: UNIQUE constraint failed: t.id \
-         (SQLITE_CONSTRAINT_PRIMARYKEY) (:id = 7, :v = v1)"
-    );
-}
-
-#[test]
 fn lists_are_shown_without_a_verb_and_fit_the_width() {
     let folder = folder(&[]);
     let shown = |arguments: &[&str], columns: &str| {
