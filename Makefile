@@ -90,8 +90,9 @@ stage-watch: stage-core
 stage-page: stage-tests stage-core stage-packages
 	@scripts/stage page scripts/test-page
 
+# Every package, from the built command, and each of them in an empty folder.
 stage-install: stage-core
-	@scripts/stage install nice scripts/test-packages
+	@scripts/stage install nice sh -c 'LITELAB=$(LITELAB) scripts/package && scripts/test-install'
 
 stage-rare: stage-unit
 	@scripts/stage rare scripts/test-rare

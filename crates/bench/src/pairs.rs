@@ -104,7 +104,6 @@ impl Scratch {
         fs::create_dir_all(FOLDER).with_context(|| format!("make {FOLDER}"))?;
         let mut builder = tempfile::Builder::new();
         // The user of a server must be able to search it.
-        #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
         Ok(Self(builder.prefix(bench).tempdir_in(FOLDER)?))
     }

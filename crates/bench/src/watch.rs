@@ -45,12 +45,6 @@ pub struct Options {
     /// Measured time of a slice, in milliseconds. The noise of seconds is greater than that of their parts.
     #[arg(long, default_value_t = 200)]
     slice: u64,
-    /// Run this command of the shell in place of watch. With one that disturbs, the bench must show it.
-    #[arg(long, value_name = "COMMAND")]
-    instead: Option<String>,
-    /// Run this command of the shell in the slices without watch.
-    #[arg(long, value_name = "COMMAND")]
-    against: Option<String>,
 }
 
 /// Value of the current slice while the workers pause.
@@ -133,11 +127,9 @@ pub fn run(options: &Options) -> Result<bool> {
 
 /// The ratio of each number, with its interval.
 fn print(options: &Options, pairs: &[[[f64; 4]; 2]]) -> Result<bool> {
-    let watch = format!("litelab watch --interval {}", options.interval);
     println!(
-        "a writer and {READERS} readers, with `{}` / {}, {} pairs of {} ms",
-        options.instead.as_ref().unwrap_or(&watch),
-        options.against.as_ref().map_or("without".to_owned(), |against| format!("with `{against}`")),
+        "a writer and {READERS} readers, with `litelab watch --interval {}` / without, {} pairs of {} ms",
+        options.interval,
         pairs.len(),
         options.slice
     );
@@ -222,9 +214,7 @@ fn work(database: &Path, kind: Kind, shared: &Shared, sender: &mpsc::Sender<Part
 /// Stops and continues watch; returns the side (0 without, 1 with) and the seconds of each slice.
 fn alternate(options: &Options, database: &Path, shared: &Shared) -> Result<Vec<(usize, f64)>> {
     let conn = open(database)?;
-    let mut watch = Beside::start(options.instead.as_deref(), options, database)?;
-    let against = options.against.as_deref().map(|line| Beside::start(Some(line), options, database));
-    let mut against = against.transpose()?;
+    let mut watch = Watch::start(options, database)?;
     // Its first look, at which it examines the processes.
     std::thread::sleep(Duration::from_secs(2));
     let order = Schedule::new(SEED, 2);
@@ -233,9 +223,6 @@ fn alternate(options: &Options, database: &Path, shared: &Shared) -> Result<Vec<
         for side in order.order(pair) {
             empty(&conn, shared)?;
             watch.run(side == 1)?;
-            if let Some(against) = &mut against {
-                against.run(side == 0)?;
-            }
             shared.slice.store(UNMEASURED, Ordering::Relaxed);
             std::thread::sleep(SETTLE);
             let begun = Instant::now();
@@ -259,37 +246,26 @@ fn empty(conn: &Connection, shared: &Shared) -> Result<()> {
     Ok(())
 }
 
-/// A program beside the work: a command of the shell, or `litelab watch`.
-struct Beside(Child);
+/// `litelab watch` beside the work.
+struct Watch(Child);
 
-impl Beside {
-    fn start(command: Option<&str>, options: &Options, database: &Path) -> Result<Self> {
-        let program = crate::home().join("target/release/litelab");
-        let mut command = match command {
-            Some(line) => {
-                let mut command = Command::new("sh");
-                command.args(["-c", &format!("exec {line}")]).env("DATABASE", database);
-                command
-            }
-            None => {
-                let mut command = Command::new(&program);
-                command.arg("watch").arg(database).args(["--interval", &options.interval, "--listen", "127.0.0.1:0"]);
-                command
-            }
-        };
+impl Watch {
+    fn start(options: &Options, database: &Path) -> Result<Self> {
+        let mut command = Command::new(crate::home().join("target/release/litelab"));
+        command.arg("watch").arg(database).args(["--interval", &options.interval, "--listen", "127.0.0.1:0"]);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         Ok(Self(child.with_context(|| format!("start {command:?}"))?))
     }
 
     /// Continues or stops the program.
     fn run(&mut self, run: bool) -> Result<()> {
-        ensure!(self.0.try_wait()?.is_none(), "a program beside the work ended before the bench");
+        ensure!(self.0.try_wait()?.is_none(), "watch ended before the bench");
         let signal = if run { Signal::SIGCONT } else { Signal::SIGSTOP };
         Ok(kill(Pid::from_raw(i32::try_from(self.0.id())?), signal)?)
     }
 }
 
-impl Drop for Beside {
+impl Drop for Watch {
     fn drop(&mut self) {
         // Fails if it has ended already, which `run` has then reported.
         let _ = self.0.kill();

@@ -562,7 +562,7 @@ pub fn builds<'n>(runners: &Runners, names: impl IntoIterator<Item = &'n String>
 /// # Errors
 /// If `text` contains no `=`.
 pub fn variable(text: &str) -> Result<(String, Scalar), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: write NAME=VALUE"))?;
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let value = value.trim();
     let scalar = value
         .parse()

@@ -1,5 +1,7 @@
 //! One-line messages of errors, and the exit code of each.
 
+use std::error::Error;
+
 use litelab_bulk::BulkError;
 use litelab_database::SourceError;
 use litelab_engine::EngineError;
@@ -15,7 +17,7 @@ pub fn report(error: &anyhow::Error) -> Exit {
     if files::written(error).is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe) {
         return Exit::Ok;
     }
-    let exit = code(error);
+    let exit = error.chain().find_map(code).unwrap_or(Exit::Failed);
     if let Some(cancelled @ BulkError::Cancelled { .. }) = error.downcast_ref() {
         output::note(style::WARNING, "interrupted", cancelled);
     } else if exit != Exit::Interrupted {
@@ -24,34 +26,20 @@ pub fn report(error: &anyhow::Error) -> Exit {
     exit
 }
 
-fn code(error: &anyhow::Error) -> Exit {
-    for cause in error.chain() {
-        if cause.is::<BadInput>() || cause.is::<ModelError>() {
-            return Exit::BadInput;
-        }
-        if let Some(engine) = cause.downcast_ref::<EngineError>() {
-            return match engine {
-                EngineError::Interrupted => Exit::Interrupted,
-                e if e.is_bad_input() => Exit::BadInput,
-                _ => Exit::Failed,
-            };
-        }
-        if let Some(source) = cause.downcast_ref::<SourceError>() {
-            return if source.is_bad_input() { Exit::BadInput } else { Exit::Failed };
-        }
-        if let Some(record) = cause.downcast_ref::<RecordError>() {
-            return if record.is_bad_input() { Exit::BadInput } else { Exit::Failed };
-        }
-        if let Some(exit) = cmd::servers::exit(cause) {
-            return exit;
-        }
-        if let Some(bulk) = cause.downcast_ref::<BulkError>() {
-            return match bulk {
-                BulkError::Cancelled { .. } => Exit::Interrupted,
-                error if error.is_bad_input() => Exit::BadInput,
-                _ => Exit::Failed,
-            };
-        }
+/// Exit code of one of litelab's own errors; `None` for any other.
+fn code(error: &(dyn Error + 'static)) -> Option<Exit> {
+    let is_run_stopped = matches!(error.downcast_ref(), Some(EngineError::Interrupted));
+    if is_run_stopped || matches!(error.downcast_ref(), Some(BulkError::Cancelled { .. })) {
+        return Some(Exit::Interrupted);
     }
-    Exit::Failed
+    if error.is::<BadInput>() || error.is::<ModelError>() {
+        return Some(Exit::BadInput);
+    }
+    let is_bad_input = error
+        .downcast_ref::<EngineError>()
+        .map(EngineError::is_bad_input)
+        .or_else(|| error.downcast_ref::<SourceError>().map(SourceError::is_bad_input))
+        .or_else(|| error.downcast_ref::<RecordError>().map(RecordError::is_bad_input))
+        .or_else(|| error.downcast_ref::<BulkError>().map(BulkError::is_bad_input));
+    is_bad_input.map(|bad| if bad { Exit::BadInput } else { Exit::Failed }).or_else(|| cmd::servers::exit(error))
 }

@@ -25,21 +25,18 @@ pub struct Tables {
     #[arg(long = "filter", value_name = "NAME=VALUE")]
     filters: Vec<String>,
     /// Metrics, one table each, over all transactions or one (p99:claim); default: those of the study
-    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
-    metric: Vec<String>,
+    #[arg(long, value_name = "METRIC", value_delimiter = ',', value_parser = metric)]
+    metric: Vec<Metric>,
 }
 
-/// The metrics of the option `--metric`.
+/// Parses a name of `--metric`.
 ///
 /// # Errors
-/// If a name is unknown, or of a metric that no trial has.
-pub fn metrics(names: &[String]) -> Result<Vec<Metric>, BadInput> {
-    let one = |name: &String| {
-        let metric: Metric = name.parse()?;
-        metric.check_of_trial()?;
-        Ok(metric)
-    };
-    names.iter().map(one).collect::<Result<_, String>>().map_err(|e| BadInput(format!("--metric: {e}")))
+/// If the name is unknown, or of a metric that no trial has.
+pub fn metric(name: &str) -> Result<Metric, String> {
+    let metric: Metric = name.parse()?;
+    metric.check_of_trial()?;
+    Ok(metric)
 }
 
 impl Tables {
@@ -57,7 +54,7 @@ impl Tables {
             rows: self.rows.clone(),
             columns: self.columns.clone(),
             filters: self.filters.iter().map(|text| filter(text, &info.plan)).collect::<Result<_, _>>()?,
-            metrics: metrics(&self.metric)?,
+            metrics: self.metric.clone(),
         };
         let analysis = analyse_with(run, info, &pivot::needed(&info.plan, &options))?;
         let pivot = pivot::pivot(&analysis, info, &options).map_err(|e| BadInput(e.to_string()))?;

@@ -5,11 +5,8 @@ use clap::{Arg, Command, CommandFactory as _};
 use litelab_model::library::Kind;
 use litelab_model::nearest;
 
-/// Options that other programs or former versions have, and their replacement.
-const ELSEWHERE: [(&str, &str); 2] = [
-    ("--blocks", "the number of rounds is `--rounds N`"),
-    ("--quiet", "results go to standard output, progress to standard error: hide it with `2>/dev/null`"),
-];
+/// Answer to `--quiet`, which other programs have; the nearest name is `--quick`.
+const QUIET: &str = "results go to standard output, progress to standard error: hide it with `2>/dev/null`";
 
 /// The mistake and its remedy. Clap's own suggestions of names are not used, because its measure suggests `--dir` for
 /// `--driver` and `runners` for `rn`.
@@ -26,7 +23,7 @@ pub fn line(error: &clap::Error) -> String {
     let (what, given, remedy) = match error.kind() {
         ErrorKind::UnknownArgument => {
             let given = text(ContextKind::InvalidArg);
-            let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == given).map(|(_, instead)| (*instead).to_owned());
+            let quiet = (given == "--quiet").then(|| QUIET.to_owned());
             let near = || {
                 let bare = given.strip_prefix("--")?;
                 if let Some(best) = nearest(bare, command.get_arguments().filter_map(Arg::get_long)) {
@@ -36,7 +33,7 @@ pub fn line(error: &clap::Error) -> String {
                 let has = |of: &&Command| of.get_arguments().any(|option| option.get_long() == Some(bare));
                 Some(format!("`{} {given}` has it", command.get_subcommands().find(has)?.get_name()))
             };
-            let remedy = elsewhere.or_else(near);
+            let remedy = quiet.or_else(near);
             ("unexpected argument", given.clone(), remedy)
         }
         ErrorKind::InvalidSubcommand => {

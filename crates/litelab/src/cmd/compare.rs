@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use litelab_model::Scalar;
 use litelab_model::metric::Unit;
 use litelab_model::quantity::Quantity;
+use litelab_model::{Metric, Scalar};
 use litelab_record::{RunFile, RunInfo};
 use litelab_report::analysis::{Analysis, analyse_with};
 use litelab_report::compare::{self, CompareOptions, Side};
@@ -38,11 +38,11 @@ pub struct Args {
     #[arg(long, value_name = "VARIANT", requires = "base", conflicts_with = "other")]
     head: Option<String>,
     /// Relative difference below which two variants count as equivalent; default: that of the study
-    #[arg(long, value_name = "SHARE")]
-    tolerance: Option<String>,
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    tolerance: Option<f64>,
     /// Metrics to compare; default: those the study judges by
-    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
-    metric: Vec<String>,
+    #[arg(long, value_name = "METRIC", value_delimiter = ',', value_parser = pivot::metric)]
+    metric: Vec<Metric>,
     #[command(flatten)]
     unlike: Allowance,
     /// Run regressions again, base and head in the same rounds, and end with code 3 if one is confirmed
@@ -67,17 +67,17 @@ type Read = (Analysis, RunInfo);
 
 /// Compares, and with `--fail` runs regressions again.
 pub fn run(args: &Args) -> Result<Exit> {
-    let options = options(args)?;
+    let (metrics, allow_unlike) = (args.metric.clone(), args.unlike.kinds.clone());
+    let options = CompareOptions { tolerance: args.tolerance, metrics, allow_unlike };
     let base = read(&args.run, &options)?;
     let other = args.other.as_ref().map(|path| read(path, &options)).transpose()?;
     let (base, head) = (side(&base), side(other.as_ref().unwrap_or(&base)));
-    let comparison = match (&args.base, &args.head, &args.other) {
-        (Some(ours), Some(theirs), _) => {
+    let comparison = match (&args.base, &args.head) {
+        (Some(ours), Some(theirs)) => {
             let variant = |selector: &str| compare::select_variant(&base.info.plan, selector).map_err(bad);
             compare::compare_variants(base, variant(ours)?, variant(theirs)?, &options).map_err(bad)?
         }
-        (_, _, Some(_)) => compare::compare(base, head, &options).map_err(bad)?,
-        _ => return Err(BadInput("name a second run, or two variants of this one".into()).into()),
+        _ => compare::compare(base, head, &options).map_err(bad)?,
     };
     print(args, &document::of_comparison(&comparison));
 
@@ -126,15 +126,9 @@ fn bad(error: litelab_report::ReportError) -> BadInput {
     BadInput(error.to_string())
 }
 
-fn options(args: &Args) -> Result<CompareOptions> {
-    let tolerance = args
-        .tolerance
-        .as_ref()
-        .map(|text| {
-            let share = Quantity::from(Scalar::Text(text.clone())).bound(Some(Unit::Share));
-            let share = share.ok().filter(|t| *t > 0.0 && *t < 1.0);
-            share.ok_or_else(|| BadInput(format!("--tolerance: `{text}` is no share between 0 and 1, such as 5%")))
-        })
-        .transpose()?;
-    Ok(CompareOptions { tolerance, metrics: pivot::metrics(&args.metric)?, allow_unlike: args.unlike.kinds.clone() })
+/// Parses `--tolerance`.
+fn share(text: &str) -> Result<f64, String> {
+    let share = Quantity::from(Scalar::Text(text.to_owned())).bound(Some(Unit::Share));
+    let share = share.ok().filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "write a share between 0 and 1, such as 5%".into())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use litelab_bulk::GenerateOptions;
-use litelab_model::{Vars, library, resolve};
+use litelab_model::{Scalar, Vars, library, resolve};
 
 use crate::exit::{BadInput, Exit};
 use crate::{interrupt, output};
@@ -29,8 +29,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     schema: Option<String>,
     /// Give a variable of the workload another value
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    vars: Vec<String>,
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = litelab_engine::run::variable)]
+    vars: Vec<(String, Scalar)>,
     /// VACUUM at the end
     #[arg(long)]
     vacuum: bool,
@@ -53,8 +53,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         let (name, dialect) = (&profile.name, profile.dialect);
         return Err(BadInput(format!("profile `{name}` is one of {dialect}: choose one of SQLite")).into());
     }
-    let variable = |text: &String| litelab_engine::run::variable(text).map_err(|e| BadInput(format!("--set: {e}")));
-    let vars = args.vars.iter().map(variable).collect::<Result<Vars, _>>()?;
+    let vars: Vars = args.vars.iter().cloned().collect();
     let workload = resolve::of_workload(&args.workload, args.schema.as_deref(), args.rows, &vars)?;
     let options = GenerateOptions {
         batch: args.batch,

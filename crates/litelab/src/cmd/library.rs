@@ -7,29 +7,17 @@ use crate::exit::Exit;
 use crate::{installation, output};
 
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     /// Print the file of this one, as a template for your own: a name, or the path of a file. Default: list all
     name: Option<String>,
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-/// The same in words, as other commands have them.
-#[derive(clap::Subcommand)]
-enum Verb {
-    #[command(hide = true)]
-    List,
-    #[command(hide = true)]
-    Show { name: String },
 }
 
 /// Lists the built-in files of a kind, or prints one.
-pub fn run(kind: Kind, args: Args) -> Result<Exit> {
-    if let (Some(name), _) | (_, Some(Verb::Show { name })) = (args.name, args.verb) {
-        let text = kind.find(&name, None)?;
+pub fn run(kind: Kind, args: &Args) -> Result<Exit> {
+    if let Some(name) = &args.name {
+        let text = kind.find(name, None)?;
         // Printing also validates the file, so that mistakes in a user's own file are found.
-        check(kind, &name)?;
+        check(kind, name)?;
         output::lines(&text.toml);
         return Ok(Exit::Ok);
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use litelab_engine::{Run, Runners};
-use litelab_model::{Options, library, resolve};
+use litelab_model::{Options, Scalar, library, resolve};
 use litelab_record::RunFile;
 use litelab_report::analysis::Analysis;
 use litelab_stats::ClaimVerdict;
@@ -31,8 +31,8 @@ pub struct Args {
     #[arg(long, value_name = "SCENARIO", value_delimiter = ',')]
     only: Vec<String>,
     /// Set a variable of the study
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    vars: Vec<String>,
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = litelab_engine::run::variable)]
+    vars: Vec<(String, Scalar)>,
     /// Seed of the order of trials and of all generated values; default: 1
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::seed)]
     seed: Option<u64>,
@@ -150,17 +150,12 @@ fn resolve_options(args: &Args, runners: &Runners) -> Result<Options> {
     for driver in &args.drivers {
         runners.driver(driver)?;
     }
-    let mut vars = litelab_model::Vars::new();
-    for text in &args.vars {
-        let (name, value) = litelab_engine::run::variable(text).map_err(|e| BadInput(format!("--set: {e}")))?;
-        vars.insert(name, value);
-    }
     Ok(Options {
         quick: args.quick,
         rounds: args.rounds,
         seed: args.seed,
         only: args.only.clone(),
-        vars,
+        vars: args.vars.iter().cloned().collect(),
         dialects: runners.dialects(),
         aa: args.aa,
         drivers: args.drivers.clone(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::{ends, litelab, names, refused, rounds, run, said, study, words};
+use crate::common::{ends, litelab, names, refused, rounds, run, said};
 
 fn ok(output: &Output) -> String {
     ends(output, 0)
@@ -190,18 +190,4 @@ fn large_databases_are_made_and_checked() {
         "{shown}"
     );
     assert!(!ok(&run(dir, &["pragma", "b.db", "page_size"])).contains("rusqlite"));
-}
-
-#[test]
-fn a_trial_that_breaks_its_invariant_is_a_failed_row_and_exit_code_1() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
-    study(
-        dir,
-        "rounds = 1\nrole.w = { run = \"add\", count = 5 }",
-        "schema.sql = \"CREATE TABLE t(a)\"\n[transaction.add]\nsql = \"INSERT INTO t VALUES (1)\"\n\
-         [[invariant]]\nabout = \"one more than there is\"\nsql = \"SELECT count(*) FROM t\"\nequals = \"committed.add + 1\"",
-    );
-    let table = ends(&run(dir, &["run", "s.toml", "-o", "s.db"]), 1);
-    assert!(words(&table).contains("one more than there is`: found 5, expected 6"), "{table}");
 }

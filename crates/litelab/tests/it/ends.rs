@@ -115,6 +115,17 @@ fn a_run_goes_on_with_the_data_it_began_with() {
 }
 
 #[test]
+fn a_run_that_began_on_a_server_of_the_users_goes_on_there_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    stopped(dir);
+    let server = r#"{"postgres": {"version": "PostgreSQL 17.0", "url": "postgres://me@db/app", "own": true}}"#;
+    sql(dir, &format!("INSERT INTO run(key, value) VALUES ('servers', '{server}')"));
+    let line = refused(dir, &["run", "--resume", "k.db"]);
+    assert!(line.contains("server `postgres` was your own (postgres://me@db/app): name it with --url"), "{line}");
+}
+
+#[test]
 fn a_run_file_of_before_its_directory_was_kept_is_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();

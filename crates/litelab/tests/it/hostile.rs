@@ -93,7 +93,7 @@ fn nothing_that_others_wrote_steers_a_terminal() {
     assert!(shown(dir, 0, &["run", &study_file, "--dry-run"]).contains("q ]52;c;aGk=  [95m 95m"));
     let ran = shown(dir, 1, &["run", &study_file, "-o", &run_file, "--no-calibration"]);
     assert!(ran.contains("failed: round 1") && ran.contains("run file: f ]52;c;aGk="), "{ran}");
-    shown(dir, 0, &["studies", "show", &study_file]);
+    shown(dir, 0, &["studies", &study_file]);
     for arguments in [
         &["show", &run_file][..],
         &["show", &run_file, "--columns", "word"],

@@ -20,5 +20,5 @@ fn what_needs_a_server_is_refused_in_one_line() {
 #[test]
 fn studies_of_servers_are_listed_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(ends(&run(folder.path(), &["studies", "list"]), 0).contains("leave-sqlite"));
+    assert!(ends(&run(folder.path(), &["studies"]), 0).contains("leave-sqlite"));
 }

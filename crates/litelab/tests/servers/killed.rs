@@ -53,32 +53,29 @@ fn nothing_is_left(what: &str, dir: &Path, pids: &[u32]) {
     until(&format!("{what}: the folders go"), || scratch(dir).is_empty());
 }
 
-#[test]
-fn killed_it_leaves_no_server_and_no_folder() {
+/// Ends each command by a signal, after which it has this exit code.
+fn ends_with_its_servers(signal: &str, code: Option<i32>) {
     if !possible(&[Kind::Postgres, Kind::Mariadb]) {
         return;
     }
     for arguments in COMMANDS {
         let folder = folder(&[("work.toml", WORKLOAD), ("long.toml", STUDY)]);
-        let (mut child, pids) = begin(folder.path(), arguments);
-        send("-KILL", &[child.id()]);
-        assert_eq!(child.wait().unwrap().code(), None, "it was killed");
-        nothing_is_left(&arguments.join(" "), folder.path(), &pids);
+        let dir = folder.path();
+        let (mut child, pids) = begin(dir, arguments);
+        send(signal, &[child.id()]);
+        assert_eq!(child.wait().unwrap().code(), code);
+        // A command that was not killed has removed its scratch folders and processes when it has ended.
+        assert!(code.is_none() || scratch(dir).is_empty() && processes(dir) == 0, "{arguments:?}");
+        nothing_is_left(&arguments.join(" "), dir, &pids);
     }
 }
 
 #[test]
+fn killed_it_leaves_no_server_and_no_folder() {
+    ends_with_its_servers("-KILL", None);
+}
+
+#[test]
 fn interrupted_it_leaves_no_server_and_no_folder() {
-    if !possible(&[Kind::Postgres, Kind::Mariadb]) {
-        return;
-    }
-    for arguments in COMMANDS {
-        let folder = folder(&[("work.toml", WORKLOAD), ("long.toml", STUDY)]);
-        let (mut child, pids) = begin(folder.path(), arguments);
-        send("-INT", &[child.id()]);
-        assert_eq!(child.wait().unwrap().code(), Some(130));
-        // No scratch folder or process is left when the command has ended.
-        assert!(scratch(folder.path()).is_empty() && processes(folder.path()) == 0, "{arguments:?}");
-        nothing_is_left(&arguments.join(" "), folder.path(), &pids);
-    }
+    ends_with_its_servers("-INT", Some(130));
 }
