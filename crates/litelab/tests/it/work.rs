@@ -91,10 +91,7 @@ fn a_failed_self_check_is_a_failed_run() {
 fn a_transaction_that_cannot_be_run_is_refused_with_its_name() {
     for (transaction, remedy) in [
         ("sql = \"BEGIN IMMEDIATE\"", "`begin = \"immediate\"`"),
-        (
-            "sql = \"UPDATE t SET v = 1 WHERE id = :id\"\nparam.id = { yielded = \"idd\" }",
-            "unknown yielded name `idd`",
-        ),
+        ("sql = \"UPDATE t SET v = 1 WHERE id = :id\"\nparam.id = { yielded = \"idd\" }", "unknown yielded name `idd`"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (_, lines) = study(folder.path(), &workload(transaction, ""), "", 2);
