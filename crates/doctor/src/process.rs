@@ -25,10 +25,10 @@ pub fn look(path: &Path) -> (Vec<Process>, bool) {
             lock => index?.mark(*lock),
         });
         let snapshot = marks.min();
-        let pins_bytes = snapshot.zip(index).map(|(snapshot, index)| {
+        let pins_bytes = index.filter(|_| snapshot.is_some()).map(|index| {
             let frame = u64::from(index.page_size.unwrap_or_default()) + FRAME_HEADER;
-            // A reader in slot 0 reads the database file alone, and pins what is not copied into it.
-            u64::from(index.frames.saturating_sub(snapshot.max(index.backfilled))) * frame
+            let frames = holder.locks.iter().map(|lock| index.pinned(*lock)).max().unwrap_or(0);
+            u64::from(frames) * frame
         });
         let copy = |found: SqliteSource| {
             let version = version(&found.source_id);
