@@ -44,7 +44,7 @@ pub struct ByHand {
 }
 
 /// The main loop of the thread that writes.
-fn write(connection: &Connection, jobs: &Receiver<(Work<'_>, Answer)>) {
+fn serve(connection: &Connection, jobs: &Receiver<(Work<'_>, Answer)>) {
     let execute = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(drop);
     let mut answers = Vec::with_capacity(MOST);
     while let Ok(first) = jobs.recv() {
@@ -114,6 +114,14 @@ impl ByHand {
         taken(&result)
     }
 
+    /// As [`ByHand::ask`], but blocks the thread.
+    fn write<R: Send>(&self, work: impl FnOnce(&Connection) -> Result<R, Fault> + Send) -> Result<R, Fault> {
+        let (answer, answered) = sync_channel(1);
+        let result = self.send(work, Answer::Thread(answer))?;
+        answered.recv().map_err(ended)??;
+        taken(&result)
+    }
+
     /// Lends a connection that reads.
     fn read<R>(&self, work: impl FnOnce(&Connection) -> Result<R, Fault>) -> Result<R, Fault> {
         let connection = self.idle.1.lock().unwrap_or_else(PoisonError::into_inner).recv().map_err(ended)?;
@@ -170,7 +178,7 @@ impl Library for ByHand {
             answers.push(answer);
         }
         let (jobs, received) = channel();
-        let writer = thread::spawn(move || write(&connection, &received));
+        let writer = thread::spawn(move || serve(&connection, &received));
         Ok((Self { jobs, writer, idle: (idle.0, Mutex::new(idle.1)), writing, reading, readers }, answers))
     }
 
@@ -184,10 +192,10 @@ impl Library for ByHand {
     }
 
     async fn settings(self: &Arc<Self>, _: u32, names: &'static [String]) -> Result<Vec<Settings>, Fault> {
-        let mut answers = vec![self.ask(move |connection| connect::read_back(connection, names)).await?];
-        let read = || settings_at_end(|| self.read(|connection| connect::read_back(connection, names)));
+        let read_back = |connection: &Connection| connect::read_back(connection, names);
+        let mut answers = vec![settings_at_end(|| self.write(read_back))?];
         for _ in 0..self.readers {
-            answers.push(read()?);
+            answers.push(settings_at_end(|| self.read(read_back))?);
         }
         Ok(answers)
     }
@@ -203,10 +211,6 @@ impl GroupCommit for ByHand {
         if !request.writes()? {
             return self.query(&mut request);
         }
-        let work = |connection: &Connection| request.run_attempt(&mut Cached::new(connection, &self.writing));
-        let (answer, answered) = sync_channel(1);
-        let result = self.send(work, Answer::Thread(answer))?;
-        answered.recv().map_err(ended)??;
-        taken(&result)
+        self.write(|connection| request.run_attempt(&mut Cached::new(connection, &self.writing)))
     }
 }

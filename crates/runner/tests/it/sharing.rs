@@ -1,7 +1,7 @@
 //! Workers in several processes, and sharing group-commit.
 
 use crate::common::*;
-use litelab_protocol::{Begin, Database, Executor, Sharing, Source};
+use litelab_protocol::{Begin, Database, Executor, Fetch, Sharing, Source, Value};
 
 #[test]
 fn processes_share_the_rows_without_a_gap() {
@@ -73,4 +73,28 @@ fn group_commit_checkpoints_when_the_profile_says() {
     let memory = Database::Memory { shared: true, name: "m".into(), setup: vec![], teardown: vec![] };
     trial.databases = vec![memory];
     assert!(RUNNER.fail(&trial).reason.contains("memory database `m` has no write-ahead log"));
+}
+
+/// A group commit by hand reads the settings of its writer in a transaction that takes the write lock.
+#[test]
+fn by_hand_waits_at_its_end_for_the_lock_of_another_process() {
+    let scratch = Scratch::new();
+    let read = vec![select("SELECT count(*) FROM t", &[], Fetch::All)];
+    let read = transaction("read", Begin::None, vec![], read);
+    let mut trial = trial("by-hand", vec![scratch.database()], vec![read], vec![role("r", 1, &[0], count(5))]);
+    trial.sharing = Sharing::GroupCommit { readers: 1 };
+    trial.connection.settings.extend(pragmas(&[("busy_timeout", "0")]));
+    trial.connection.read_back = vec!["busy_timeout".into()];
+    scratch.run("PRAGMA journal_mode = WAL");
+    scratch.run("BEGIN IMMEDIATE");
+    let outcome = std::thread::scope(|scope| {
+        let outcome = scope.spawn(|| RUNNER.run(&trial));
+        // The trial itself takes some tens of milliseconds.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        scratch.run("COMMIT");
+        outcome.join().expect("a result")
+    });
+    let ended = outcome.result.connections.iter().map(|ended| (ended.label.as_str(), &ended.settings["busy_timeout"]));
+    let set = &Value::Integer(0);
+    assert_eq!(ended.collect::<Vec<_>>(), [("writer", set), ("reader", set)]);
 }
