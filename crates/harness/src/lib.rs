@@ -65,6 +65,7 @@ pub use params::{Bound, Values};
 pub use row::{Column, Row, utf8};
 pub use runtime::waiting;
 pub use session::{AsyncSession, Call, Effect, Open, Session, Settings, refuse_options};
+pub use threads::panicked;
 pub use work::{Job, prepare_each};
 
 pub use litelab_protocol::draw::Drawn;

@@ -59,7 +59,7 @@ fn work<H>(
     Ok(ended.then_some(Done { id, handle }))
 }
 
-/// Converts a panic to a fault.
+/// Converts a panic to a fault, with its message.
 pub fn panicked(panic: &(dyn Any + Send)) -> Fault {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     Fault::Other(format!("panic: {}", text.unwrap_or("without a message")))

@@ -34,10 +34,9 @@ const CONSTRAINT: i32 = 19;
 ///
 /// # Errors
 /// A statement that fails for another reason than the other connection.
-pub async fn run<F>(mut script: F) -> Result<Option<Upgrade>, Fault>
-where
-    F: AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
-{
+pub async fn run(
+    mut script: impl AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
+) -> Result<Option<Upgrade>, Fault> {
     if refused(script(Writer, TABLE).await, &[READONLY])? {
         return Ok(None);
     }
@@ -51,10 +50,7 @@ where
     tried.and_then(|outcome| dropped.map(|()| outcome))
 }
 
-async fn upgrade<F>(script: &mut F) -> Result<Upgrade, Fault>
-where
-    F: AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
-{
+async fn upgrade(script: &mut impl AsyncFnMut(Side, &'static str) -> Result<(), Fault>) -> Result<Upgrade, Fault> {
     // SQLite calls no busy handler for an upgrade; a write that is none waits for at most a second.
     script(Reader, "PRAGMA busy_timeout = 1000").await?;
     script(Writer, "PRAGMA busy_timeout = 0").await?;
@@ -64,10 +60,9 @@ where
     outcome.and_then(|outcome| rolled_back.map(|()| outcome))
 }
 
-async fn in_transaction<F>(script: &mut F) -> Result<Upgrade, Fault>
-where
-    F: AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
-{
+async fn in_transaction(
+    script: &mut impl AsyncFnMut(Side, &'static str) -> Result<(), Fault>,
+) -> Result<Upgrade, Fault> {
     script(Reader, READ).await?;
     if refused(script(Writer, "BEGIN IMMEDIATE").await, &[BUSY, LOCKED])? {
         return Ok(Upgrade::Immediate);

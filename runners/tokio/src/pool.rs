@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deadpool_sqlite::{Config, InteractError, Object, Pool, PoolConfig, PoolError, Runtime};
 use litelab_harness::rusqlite::{Cached, CheckedStatements, connect, fault};
-use litelab_harness::{Fault, Library, Reply, Request, Session as _, Setup, refuse_options, settings_at_end};
+use litelab_harness::{Fault, Library, Reply, Request, Session as _, Setup, panicked, refuse_options, settings_at_end};
 use litelab_protocol::{Connection as Settings, Database};
 
 /// A pool of the library. Before it lends a connection it runs a query on it, in a separate job.
@@ -23,10 +23,7 @@ where
     let checked = checked.clone();
     let done = lent.interact(move |connection| work(&mut Cached::new(connection, &checked))).await;
     done.unwrap_or_else(|error| match error {
-        InteractError::Panic(panic) => {
-            let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(|s| &**s));
-            Err(Fault::Other(format!("panic: {}", text.unwrap_or("without a message"))))
-        }
+        InteractError::Panic(panic) => Err(panicked(&*panic)),
         cancelled @ InteractError::Cancelled => Err(Fault::other(cancelled)),
     })
 }

@@ -124,7 +124,9 @@ impl<'a> Request<'a> {
     pub fn run_attempt<S: Session>(&mut self, session: &mut S) -> Result<Reply, Fault> {
         let run = |transactions: &mut Transactions, execution: &mut Execution, session: &mut S| {
             transactions.discard_yielded();
-            attempt(transactions, session, execution)
+            // A closure that the library runs again has waited once.
+            execution.acquired.get_or_insert_with(|| transactions.clock.now());
+            transactions.statements(session, execution).map(|()| Reply(Content::Done))
         };
         match &mut self.0 {
             Kind::Attempt(transactions, execution) => run(transactions, execution, session),
@@ -195,16 +197,6 @@ impl<'a> Request<'a> {
             }
         }
     }
-}
-
-fn attempt<S: Session>(
-    transactions: &mut Transactions,
-    session: &mut S,
-    execution: &mut Execution,
-) -> Result<Reply, Fault> {
-    // A closure that the library runs again has waited once.
-    execution.acquired.get_or_insert_with(|| transactions.clock.now());
-    transactions.statements(session, execution).map(|()| Reply(Content::Done))
 }
 
 impl Reply {

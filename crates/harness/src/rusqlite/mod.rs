@@ -10,6 +10,3 @@ mod row;
 pub use cached::{Cached, CheckedStatements};
 pub use execute::run;
 pub use fault::fault;
-pub use row::column;
-/// The release for which this module was compiled.
-pub use rusqlite;
