@@ -161,11 +161,4 @@ mod tests {
         let lock = "version = 4\n\n[[package]]\nname = \"ab\"\nversion = \"1.2\"\n\n[[package]]\nname = \"a\"\nversion = \"3\"\n";
         assert_eq!((locked_version(lock, "a"), locked_version(lock, "b")), (Some("3"), None));
     }
-
-    #[test]
-    fn an_unknown_name_is_answered_with_those_there_are() {
-        let list = [Driver::noop()];
-        assert!(find(&list, "noop").is_ok());
-        assert!(find(&list, "nop").is_err_and(|f| f.to_string() == "driver `nop` is none of noop"));
-    }
 }

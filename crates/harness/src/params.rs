@@ -168,9 +168,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn a_bind_beyond_the_list_is_refused() {
-        assert!(Params::new(1, &insert(vec![], &[0]), 0, |_| 0).is_err());
-    }
 }
