@@ -168,16 +168,8 @@ impl AsyncSession for Lent {
 /// Whether a statement writes rows, judged by its words, because sqlx does not report it.
 fn changes(sql: &str) -> bool {
     const CHANGES: [&str; 4] = ["insert", "update", "delete", "replace"];
-    let is_code = |token: &Token<'_>| match token {
-        Token::Comment(_) => false,
-        Token::Other(text) => !text.trim().is_empty(),
-        _ => true,
-    };
-    let code: Vec<_> = tokens(sql, Dialect::Sqlite).into_iter().filter(is_code).collect();
-    let is_word = |at: usize, words: &[&str]| match code.get(at) {
-        Some(Token::Word(found)) => words.iter().any(|word| word.eq_ignore_ascii_case(found)),
-        _ => false,
-    };
+    let code: Vec<_> = tokens(sql, Dialect::Sqlite).into_iter().filter(|token| !token.is_blank()).collect();
+    let is_word = |at: usize, words: &[&str]| code.get(at).is_some_and(|token| words.iter().any(|word| token.is(word)));
     // `replace(…)` is a function.
     let is_change = |at: usize| is_word(at, &CHANGES) && !matches!(code.get(at + 1), Some(Token::Other("(")));
     if is_word(0, &["with"]) { (1..code.len()).any(is_change) } else { is_change(0) }

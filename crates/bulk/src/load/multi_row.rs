@@ -9,13 +9,12 @@ use litelab_protocol::{Dialect, Statement};
 pub(crate) fn of_rows(statement: &Statement, rows: usize) -> Option<String> {
     let insert = Insert::find(Dialect::Sqlite, &statement.sql)?;
     let [before, tuple, after] = insert.parts;
-    let is_word = |token: &Token<'_>, word: &str| matches!(token, Token::Word(w) if w.eq_ignore_ascii_case(word));
     let head = tokens(before, Dialect::Sqlite);
-    let plain = head.iter().filter(|token| is_word(token, "values")).count() == 1
-        && !head.iter().any(|token| is_word(token, "select"))
+    let plain = head.iter().filter(|token| token.is("values")).count() == 1
+        && !head.iter().any(|token| token.is("select"))
         && after.trim().is_empty();
     let constant = |token: &Token<'_>| match token {
-        Token::Word(word) => word.starts_with(|c: char| c.is_ascii_digit()) || is_word(token, "null"),
+        Token::Word(word) => word.starts_with(|c: char| c.is_ascii_digit()) || token.is("null"),
         Token::Quoted(text) => text.starts_with('\''),
         Token::Other(_) => true,
         _ => false,
