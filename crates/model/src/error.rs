@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(nearest("worker", ["workers", "until"]), Some("workers"));
         assert_eq!(nearest("syncronous", ["synchronous", "journal_mode"]), Some("synchronous"));
         assert_eq!(nearest("zzz", ["workers", "until"]), None);
-        assert_eq!(nearest("x", ["a", "b"]), None);
+        assert_eq!((nearest("x", ["a", "b"]), nearest("vv", ["v"])), (None, None));
         assert_eq!((nearest("node", ["noop"]), nearest("tps", ["cpu"])), (None, None));
     }
 

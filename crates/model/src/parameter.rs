@@ -226,7 +226,10 @@ mod tests {
             ("a = { uniform = [1, \"$rws\"] }", "unknown variable `rws`"),
             ("a = { choice = [] }", "at least one"),
             ("a = { hex = -1 }", "allowed is 0"),
-            ("a = { format = 'u{$data_rows + row}' }", "`{$data_rows + row}` is none of `{row}`, `{worker}`"),
+            (
+                "a = { format = 'u{$data_rows + row}' }",
+                "format: `{$data_rows + row}` is none of `{row}`, `{worker}`: it would be text",
+            ),
             ("a = { format = '{rwo}' }", "`{rwo}` is none of"),
             ("a = { zipf = { low = 1, high = 10, s = -1.0 } }", "exponent"),
         ] {

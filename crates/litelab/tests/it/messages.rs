@@ -56,18 +56,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "prepare = 'each'\nrole.w",
         "x.toml:7:11: `prepare` takes true or false: true is once for all executions, false at each",
     ),
-    ("role.w", "metrics = ['tps']\nrole.w", "x.toml: scenario `s`: unknown metric `tps`: it is `throughput` here"),
-    ("role.w", "metrics = ['latency']\nrole.w", "x.toml: scenario `s`: unknown metric `latency`: it is `p50` here"),
     ("role.w", "metrics = ['p98']\nrole.w", "x.toml: scenario `s`: unknown metric `p98`: did you mean `p95`?"),
     (
         "role.w",
         "driver = 'node'\nrole.w",
         "s/only: `node` is a runner: name one of its drivers (better-sqlite3, sqlite3, node:sqlite, plainjob)",
-    ),
-    (
-        "role.w",
-        "driver = 'better-sqlite'\nrole.w",
-        "s/only: unknown driver `better-sqlite`: did you mean `better-sqlite3`?",
     ),
     (
         "role.w",
@@ -78,11 +71,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "role.w",
         "sharing = 'pool(1000000000)'\nrole.w",
         "x.toml: scenario `s`: sharing `pool(1000000000)`: allowed is 1 to 1024 connections",
-    ),
-    (
-        "role.w",
-        "sharing = 'writer-readers(5000)'\nrole.w",
-        "x.toml: scenario `s`: sharing `writer-readers(5000)`: allowed is 1 to 1024 connections",
     ),
     (
         "role.w = {",
@@ -115,11 +103,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "x.toml: scenario `s`: workload `w`: transaction `put`: param `v` is used by no statement: SQL has it as `:v` (not `?`, `@v` or `$v`)",
     ),
     (
-        "VALUES (:v)",
-        "VALUES (@v)",
-        "x.toml: scenario `s`: workload `w`: transaction `put`: param `v` is used by no statement: SQL has it as `:v` (not `?`, `@v` or `$v`)",
-    ),
-    (
         "(:v)\"\nparam.v = { text = 5 }",
         "(?)\"",
         "s/only: transaction `put`: SQLite counts 1 parameters and the workload gives 0; parameters are written :name",
@@ -128,11 +111,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "VALUES (:v)",
         "VALUES (:n)",
         "x.toml: scenario `s`: workload `w`: transaction `put`: `:n` has no value: add `param.n`, as in `param.n = { sequence = {} }`",
-    ),
-    (
-        "VALUES (:v)",
-        "VALUES (:vv)",
-        "x.toml: scenario `s`: workload `w`: transaction `put`: `:vv` has no value: add `param.vv`, as in `param.vv = { sequence = {} }`",
     ),
     (
         "param.v",
@@ -155,11 +133,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "w.toml:7:22: `choice` takes a list, as in `choice = [1, 2]`, and not a table",
     ),
     (
-        "{ text = 5 }",
-        "{ format = 'user{$data_rows + row}' }",
-        "x.toml: scenario `s`: workload `w`: transaction `put`: param `v`: format: `{$data_rows + row}` is none of `{row}`, `{worker}`: it would be text",
-    ),
-    (
         "sql = \"INSERT INTO t(v) VALUES (:v)\"",
         "sql = [{ sql = 'INSERT INTO t(v) VALUES (:v) RETURNING id', required = true }]",
         "x.toml: scenario `s`: workload `w`: transaction `put`: `required` needs a row to be fetched: add `fetch = \"first\"` (and RETURNING, where it writes)",
@@ -168,11 +141,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[schema]",
         "[data]\ntransaction = 'put'\nrows = '10 k'\n[schema]",
         "x.toml: scenario `s`: workload `w`: data.rows: `10 k`: unexpected `k`",
-    ),
-    (
-        "[transaction.put]",
-        "[transaction.put]\nrows = 100000",
-        "x.toml: scenario `s`: workload `w`: transaction `put`: 100000 rows of 1 parameters are 100000: SQLite allows 32766 in one statement; at most 32766 rows fit, or use `repeat` in place of `rows`",
     ),
 ];
 
@@ -191,7 +159,7 @@ const TYPED: &[(&str, i32, &[&str])] = &[
     ("run smoke --set prelaod=1", 2, &["did you mean `preload`?"]),
     ("run smoke --set rows=10", 2, &["unknown variable `rows` (known: "]),
     ("run smoke --driver node --dry-run", 2, &["`node` is a runner: name one of its drivers (better-sqlite3, "]),
-    ("run smoke --driver better-sqlite --dry-run", 2, &["did you mean `better-sqlite3`?"]),
+    ("run smoke --driver better-sqlite --dry-run", 2, &["driver `better-sqlite`: did you mean `better-sqlite3`?"]),
     ("run smoke --driver sqlite3 --dry-run", 2, &["write node:sqlite3 or python:sqlite3"]),
     ("run smoke --driver node:sqlite --dry-run", 0, &["smoke: "]),
     ("studies frist-look", 2, &["did you mean `first-look`?"]),
