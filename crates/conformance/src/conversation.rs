@@ -51,6 +51,13 @@ impl Heard {
         errors.fold((0, 0), |(seen, cured), e| (seen + e.seen, cured + e.cured))
     }
 
+    /// Committed and empty executions of an operation in all ticks.
+    pub fn ticked_of(&self, operation: &Operation) -> (u64, u64) {
+        let counts = self.ticks.iter().flat_map(|(_, tick)| &tick.counts);
+        let of = counts.filter(|c| c.role == operation.role && c.transaction == operation.transaction);
+        of.fold((0, 0), |(committed, empty), c| (committed + c.committed, empty + c.empty))
+    }
+
     /// Sum of a count over all ticks.
     pub fn ticked(&self, count: fn(&TickCount) -> u64) -> u64 {
         self.ticks.iter().flat_map(|(_, tick)| &tick.counts).map(count).sum()

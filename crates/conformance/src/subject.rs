@@ -171,10 +171,7 @@ impl<'a> Subject<'a> {
         let heard = started.finish()?;
         verify::counts(&self.variant(trial), &heard.result)?;
         for operation in &heard.result.operations {
-            let ticked: u64 = (heard.ticks.iter().flat_map(|(_, t)| &t.counts))
-                .filter(|c| c.role == operation.role && c.transaction == operation.transaction)
-                .map(|c| c.committed)
-                .sum();
+            let (ticked, _) = heard.ticked_of(operation);
             let (name, all) = (&operation.transaction, operation.committed);
             ensure!(ticked <= all, "`{name}`: ticks add up to {ticked}, the result to {all}");
         }

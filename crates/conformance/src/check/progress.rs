@@ -1,6 +1,6 @@
 //! Ticks and the host probe.
 
-use litelab_protocol::{Load, Until};
+use litelab_protocol::{Load, Trial, Until};
 
 use super::{Found, passed};
 use crate::conversation::Heard;
@@ -9,24 +9,27 @@ use crate::error::{Result, ensure, timely};
 use crate::subject::Subject;
 
 /// A trial that is nearly idle for a third of a second must still send ticks: the engine detects a hung runner by the
-/// absence of output.
+/// absence of output. 15 ticks are due in 300 ms.
 pub fn ticks(subject: &Subject<'_>) -> Found {
     let database = subject.database(TABLE)?;
     let mut trial = Draft::new(subject).on(&*database).transaction(slow_insert(0)).only(1, count(3));
     trial.roles[0].load = Load::Closed { think_us: 150_000 };
+    let heard = told(subject, trial, 6, 0)?;
+    passed(format!("{} ticks in {:.0} ms", heard.ticks.len(), heard.took.as_secs_f64() * 1e3))
+}
+
+/// Runs a trial with a tick every 20 ms. At least `least` ticks must come, in time and in order: a busy machine may
+/// merge some. Those of an operation must add up to no more than its result, and to half of it except `rest`
+/// transactions: those after the last tick may be missing.
+pub fn told(subject: &Subject<'_>, mut trial: Trial, least: usize, rest: u64) -> Result<Heard> {
     trial.tick_ms = 20;
     let heard = subject.run(&trial)?;
-    // 15 ticks are due in 300 ms; a busy machine may merge some.
-    timely!(
-        heard.ticks.len() >= 6,
-        "in {:?} {} ticks were heard, one is due every 20 ms",
-        heard.took,
-        heard.ticks.len()
-    );
+    let (ticks, took) = (heard.ticks.len(), heard.took);
+    timely!(ticks >= least, "{ticks} ticks were heard in {took:?}, one is due every 20 ms");
     // Three quarters of the trial's measured duration: on a busy machine a trial is longer than its pauses.
-    let late = heard.took.mul_f64(0.75);
+    let late = took.mul_f64(0.75);
     let early = heard.ticks.iter().filter(|(at, _)| *at < late).count();
-    timely!(early >= 4, "its ticks came late: {early} of {} before {late:?} of {:?}", heard.ticks.len(), heard.took);
+    timely!(early >= 4, "its ticks came late: {early} of {ticks} before {late:?} of {took:?}");
     let mut last = 0;
     for (at, tick) in &heard.ticks {
         ensure!(tick.t_ms >= last, "a tick of {} ms follows one of {last} ms", tick.t_ms);
@@ -35,7 +38,14 @@ pub fn ticks(subject: &Subject<'_>) -> Found {
         ensure!(tick.t_ms <= outside + 1, "a tick says {} ms, and was heard {outside} ms after go", tick.t_ms);
         last = tick.t_ms;
     }
-    passed(format!("{} ticks in {:.0} ms", heard.ticks.len(), heard.took.as_secs_f64() * 1e3))
+    for operation in &heard.result.operations {
+        let (sum, all) = (heard.ticked_of(operation), (operation.committed, operation.empty));
+        let what =
+            format!("`{}`: ticks add up to {sum:?} done and in vain, the result says {all:?}", operation.transaction);
+        ensure!(sum.0 <= all.0 && sum.1 <= all.1, "{what}");
+        timely!(2 * sum.0 + rest >= all.0 && 2 * sum.1 + rest >= all.1, "{what}");
+    }
+    Ok(heard)
 }
 
 /// A trial of 150 ms with a probe of this period.

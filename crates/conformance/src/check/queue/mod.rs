@@ -8,15 +8,14 @@ mod busy;
 mod claims;
 mod endings;
 mod killed;
-mod progress;
 
 use std::ops::Range;
 
 use litelab_protocol::invocation::Operation;
-use litelab_protocol::{Begin, Database, Interface, Retry, Source, Transaction, Trial};
+use litelab_protocol::{Begin, Database, Interface, Load, Retry, Source, Transaction, Trial, Until};
 
 use super::library::{self, Case, Library, empty};
-use super::{Check, Found};
+use super::{Check, Found, passed, progress};
 use crate::database::File;
 use crate::draft::{Draft, count, statement, transaction, yielding};
 use crate::error::{Result, ensure};
@@ -47,7 +46,7 @@ pub const CHECKS: &[Check] = &[
         |subject| library::read_back(subject, &QUEUE),
     ),
     Check::any("queue-busy", "a locked database is counted by its name, and retried as told", busy::busy),
-    Check::any("queue-ticks", "it reports progress", progress::ticks),
+    Check::any("queue-ticks", "it reports progress", ticks),
     Check::any(
         "queue-killed",
         "killed, it leaves a database that opens, with every task that was acknowledged",
@@ -73,6 +72,22 @@ fn refusals(subject: &Subject<'_>) -> Found {
         t.databases = vec![Database::Memory { name, shared, setup: Vec::new(), teardown: Vec::new() }];
     });
     library::refusals(subject, &QUEUE, &[rows, memory])
+}
+
+/// Tasks are enqueued and completed for 300 ms, in which 15 ticks are due.
+fn ticks(subject: &Subject<'_>) -> Found {
+    let file = empty(subject)?;
+    let until = Until::Time { ms: 300 };
+    let mut trial = draft(subject, &file).role("r", 1, &["enqueue", "claim", "complete", "claim"], until).build();
+    trial.roles[0].load = Load::Closed { think_us: 1_000 };
+    let heard = progress::told(subject, trial, 6, 0)?;
+    let (claims, enqueued) = (heard.done("claim"), heard.done("enqueue").0);
+    // A round without a task ends at its claim, so that every round but the last has one claim of either kind.
+    ensure!(
+        claims.0.abs_diff(enqueued) <= 1 && claims.1.abs_diff(enqueued) <= 1,
+        "{enqueued} tasks came one at a time, and claimed and claimed in vain were {claims:?}"
+    );
+    passed(format!("{} ticks, {enqueued} tasks", heard.ticks.len()))
 }
 
 /// The transactions, each of one operation.
