@@ -10,7 +10,6 @@ use litelab_engine::event::Event;
 use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners};
 use litelab_model::Plan;
-use litelab_record::RunFile;
 use rusqlite::Connection;
 
 fn plan(folder: &Path, driver: &str, rounds: u32) -> Plan {
@@ -106,7 +105,7 @@ fn a_reader_of_the_run_file_delays_a_round_and_loses_none() {
         .expect("executes");
     assert!(held > 1, "the reader was in nobody's way, so this shows nothing");
     assert_eq!((ended.rounds, ended.interrupted), (2, false));
-    assert_eq!(RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").rounds(), 2);
+    assert_eq!(common::info(&options.file).rounds(), 2);
 }
 
 #[test]

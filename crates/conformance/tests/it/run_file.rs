@@ -37,7 +37,7 @@ fn scripted_times_arrive_in_the_file_exactly() {
     let run = Run::new(plan, "the study's text", options(folder.path()), &runners, &stop).expect("checked");
     let ended = run.execute(&mut |_| {}).expect("executes");
     assert_eq!((ended.rounds, ended.failed, ended.interrupted), (2, 0, false));
-    let info = RunFile::open(&options(folder.path()).file).and_then(|f| f.info()).expect("readable");
+    let info = common::info(&options(folder.path()).file);
     assert_eq!((info.rounds(), info.study_toml.as_str()), (2, "the study's text"));
     assert!(info.finished.is_some());
     assert_eq!(info.runners.iter().map(|r| r.runner.as_str()).collect::<Vec<_>>(), ["mock"]);
@@ -131,7 +131,7 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
             })
             .expect("executes");
         assert_eq!((ended.rounds, ended.interrupted), (after, true));
-        let done = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").done;
+        let done = common::info(&options.file).done;
         assert!(done[0].abs_diff(done[1]) <= 1, "as many of each as there was time for: {done:?}");
         let resumed = Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {}));
         assert_eq!(resumed.expect("goes on").rounds, 5);
@@ -178,7 +178,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
         assert_eq!(trials(&options.file).len(), rounds * 3);
         assert_eq!(ended.rounds as usize, rounds);
         assert_eq!(timeless(&options.file), whole[..rounds * 3], "after {after}");
-        let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable");
+        let info = common::info(&options.file);
         assert!(info.finished.is_none());
         let ended =
             Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
@@ -225,7 +225,7 @@ fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_rounds() {
     let ended =
         Run::resume(options.clone(), &runners, &stop).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
     assert_eq!((ended.rounds, ended.interrupted), (1, false));
-    assert!(RunFile::open(&options.file).and_then(|f| f.info()).expect("readable").finished.is_some());
+    assert!(common::info(&options.file).finished.is_some());
     assert_eq!(timeless(&options.file), before);
 }
 
@@ -237,7 +237,7 @@ fn the_harness_itself_is_measured_once_for_each_scenario() {
     Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &stop)
         .and_then(|run| run.execute(&mut |event| calibrating += u32::from(matches!(event, Event::Calibrating { .. }))))
         .expect("executes");
-    let info = RunFile::open(&options.file).and_then(|f| f.info()).expect("readable");
+    let info = common::info(&options.file);
     assert_eq!((calibrating, info.calibrations.len()), (1, 1));
     let calibration = &info.calibrations[0];
     assert_eq!((calibration.scenario, calibration.runner.as_str()), (0, "mock"));

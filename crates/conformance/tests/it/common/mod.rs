@@ -13,7 +13,7 @@ use litelab_engine::trial::{Patience, TrialContext};
 use litelab_engine::{Run, RunOptions, Runners};
 use litelab_model::{Options, Plan, Variant, library, resolve};
 use litelab_record::outcome::{Failure, Measurement, Outcome, Series};
-use litelab_record::{RunFile, StoredTrial};
+use litelab_record::{RunFile, RunInfo, StoredTrial};
 
 /// A workload of one transaction, which inserts a row.
 pub const INSERTS: &str = r#"
@@ -149,6 +149,11 @@ pub fn execute(plan: Plan, options: &RunOptions, runners: &Runners) -> Ended {
     let stop = AtomicBool::new(false);
     let run = Run::new(plan, "", options.clone(), runners, &stop).expect("checked");
     run.execute(&mut |_| {}).expect("executes")
+}
+
+/// Data of a run without its trials.
+pub fn info(file: &Path) -> RunInfo {
+    RunFile::open(file).and_then(|f| f.info()).expect("readable")
 }
 
 /// All trials of a run file.
