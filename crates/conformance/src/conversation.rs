@@ -86,7 +86,7 @@ impl Started {
     /// Sends `go` to all processes.
     pub fn go(&mut self) {
         self.begun = Some(Instant::now());
-        self.processes.iter_mut().for_each(RunnerProcess::go);
+        self.processes.iter_mut().for_each(|process| process.go(self.patience.trial));
     }
 
     /// Reads all lines until every process has ended. Each must end with exit code 0.
@@ -186,7 +186,7 @@ pub fn refused(runner: &Runner, directory: &Path, patience: Patience, trial: &Tr
                 return Ok(failed);
             }
             Message::Ready(_) if later && !gone => {
-                process.go();
+                process.go(patience.trial);
                 gone = true;
             }
             Message::Tick(_) if gone => {}

@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ use crate::last_words::telling;
 
 /// Longest permitted line of a runner, in bytes; histograms take a few hundred kilobytes.
 const LONGEST_LINE: u64 = 64 << 20;
+/// Number of lines of a runner that may be unread. A runner that sends more has to wait: they would fill the memory.
+const UNREAD_LINES: usize = 1024;
 /// Number of bytes kept from the end of standard error.
 const STDERR_KEPT: usize = 8 << 10;
 /// Time that a runner has to exit after its last line.
@@ -42,6 +44,10 @@ pub struct RunnerProcess {
     stderr: Arc<Mutex<VecDeque<u8>>>,
     /// Disconnected when standard error is read to its end.
     stderr_ended: Receiver<()>,
+    /// Time between two ticks, in milliseconds.
+    tick_ms: u64,
+    /// Number of further ticks that the trial's length allows.
+    ticks_left: u64,
     killed: bool,
     exited: Option<Exited>,
 }
@@ -65,7 +71,7 @@ impl RunnerProcess {
         let stderr_pipe = child.stderr.take();
         let child = MeasuredChild::new(child);
 
-        let (sender, lines) = channel();
+        let (sender, lines) = sync_channel(UNREAD_LINES);
         if let Some(stdout) = stdout {
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stdout);
@@ -107,8 +113,17 @@ impl RunnerProcess {
                 {}
             });
         }
-        let process =
-            Self { child, stdin: Some(stdin_sender), lines, stderr, stderr_ended, killed: false, exited: None };
+        let process = Self {
+            child,
+            stdin: Some(stdin_sender),
+            lines,
+            stderr,
+            stderr_ended,
+            tick_ms: trial.tick_ms.max(1),
+            ticks_left: u64::MAX,
+            killed: false,
+            exited: None,
+        };
         let mut text = serde_json::to_vec(trial).map_err(|e| e.to_string())?;
         text.push(b'\n');
         process.send(text);
@@ -128,8 +143,10 @@ impl RunnerProcess {
         self.child.id()
     }
 
-    /// Sends `go`: the work begins.
-    pub fn go(&mut self) {
+    /// Sends `go`: the work begins, and takes at most `limit`. More ticks than are due in that time are an error.
+    pub fn go(&mut self, limit: Duration) {
+        // One more tick holds the rest of the counts.
+        self.ticks_left = limit.as_millis() as u64 / self.tick_ms + 1;
         self.send(b"{\"type\":\"go\"}\n".to_vec());
     }
 
@@ -141,7 +158,7 @@ impl RunnerProcess {
     /// Waits for the next line. Calls `poll` several times a second, and stops waiting when it returns `false`.
     ///
     /// # Errors
-    /// A malformed line, no line for `silence`, the end of the runner, or `poll` returning `false`.
+    /// As [`RunnerProcess::line_within`], no line for `silence`, or `poll` returning `false`.
     pub fn next_line(&mut self, silence: Duration, poll: &mut dyn FnMut() -> bool) -> Result<Message, String> {
         let mut silent = Silence::default();
         loop {
@@ -159,10 +176,16 @@ impl RunnerProcess {
     /// Waits up to `wait` for the next line; `None` if there is none yet.
     ///
     /// # Errors
-    /// A malformed line, or the end of the runner.
+    /// A malformed line, more ticks than the trial's length allows, or the end of the runner.
     pub(crate) fn line_within(&mut self, wait: Duration) -> Result<Option<Message>, String> {
         match self.lines.recv_timeout(wait) {
-            Ok(line) => line.map(Some),
+            Ok(Ok(Message::Tick(_))) if self.ticks_left == 0 => {
+                Err(format!("the runner sent too many ticks: one is due every {} ms", self.tick_ms))
+            }
+            Ok(line) => {
+                self.ticks_left -= u64::from(matches!(line, Ok(Message::Tick(_))));
+                line.map(Some)
+            }
             Err(RecvTimeoutError::Disconnected) => Err(self.last_words()),
             Err(RecvTimeoutError::Timeout) => Ok(None),
         }

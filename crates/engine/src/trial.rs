@@ -274,12 +274,12 @@ fn drive(
     // Without a sampler, which would have panicked, there are no samples to compare this time with.
     evidence.series.go_ns = sampler.sample_now().unwrap_or_default();
     let begun = Instant::now();
-    processes.iter_mut().for_each(RunnerProcess::go);
-    let mut kills = Kills::new(variant, processes);
-    fault.iter_mut().for_each(|fault| fault.begin(begun));
     let limit = variant.duration_ms.map_or(bench.patience.trial, |ms| {
         Duration::from_millis(ms * 3 + variant.trial.drain_ms) + Duration::from_secs(60)
     });
+    processes.iter_mut().for_each(|process| process.go(limit));
+    let mut kills = Kills::new(variant, processes);
+    fault.iter_mut().for_each(|fault| fault.begin(begun));
     let mut heard: Vec<Received> = processes.iter().map(|_| Received::default()).collect();
     let mut open: Vec<usize> = (0..processes.len()).collect();
     let (mut idle, mut spent) = (Silence::default(), Silence::default());

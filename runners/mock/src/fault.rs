@@ -40,6 +40,8 @@ faults! {
     DrawsAnew = "draws-anew",
     /// Writes one line without an end.
     EndlessLine = "endless-line",
+    /// Sends ticks without a pause and without an end.
+    EndlessTicks = "endless-ticks",
     /// Sends its result, and exits with code 3.
     ExitsBadly = "exits-badly",
     /// Fetches the first row instead of all.

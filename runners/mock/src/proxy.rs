@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use litelab_protocol::{Database, Failed, Message, Trial};
+use litelab_protocol::{Database, Failed, Message, Tick, Trial};
 use rusqlite::Connection;
 
 use crate::fault::Fault;
@@ -113,6 +113,9 @@ fn misbehave(fault: Fault) {
             while out.write_all(&block).is_ok() {}
             std::process::exit(1);
         }
+        Fault::EndlessTicks => loop {
+            say(&Message::Tick(Tick::default()));
+        },
         _ => {}
     }
 }

@@ -82,6 +82,7 @@ fn each_lie_is_a_failed_row_of_its_kind() {
         ("hangs-before-ready", BY_TIME, FailureKind::Runner, "it said nothing for 3 s"),
         ("prints-garbage", BY_TIME, FailureKind::Runner, "Inserting rows, please wait..."),
         ("endless-line", BY_TIME, FailureKind::Runner, "no line of the protocol"),
+        ("endless-ticks", BY_TIME, FailureKind::Runner, "too many ticks: one is due every 100 ms"),
         ("dies", BY_TIME, FailureKind::Runner, "the runner died (exit status: 9)"),
         ("dies-by-signal", BY_TIME, FailureKind::Runner, "signal: 6"),
         ("no-last-line", BY_TIME, FailureKind::Runner, "the runner died (exit status: 0)"),

@@ -23,6 +23,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("dies-by-signal", "answers", "signal: 6"),
     ("draws-anew", "operations", "9 transactions write 6 rows each"),
     ("endless-line", "answers", "no line of the protocol"),
+    ("endless-ticks", "answers", "too many ticks: one is due every 50 ms"),
     ("exits-badly", "answers", "exit status: 3"),
     ("fetches-one", "fetch", "60 rows are due, and it counts 5"),
     ("forgets-teardown", "memory", "left no file"),
