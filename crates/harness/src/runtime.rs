@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use litelab_protocol::Executor;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Barrier, Notify};
+use tokio::sync::{Barrier, oneshot};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
 use crate::clock::Clock;
@@ -130,16 +130,17 @@ impl Start {
 /// The running probe of the runtime.
 struct Probe {
     task: JoinHandle<Probed>,
-    stop: Arc<Notify>,
+    /// Ends it; takes whether a worker hangs.
+    stop: oneshot::Sender<bool>,
 }
 
 impl Probe {
     /// Starts the probe, if the trial has one, and waits for the start of all.
     fn start(state: &'static TrialState, runtime: &Runtime, start: &Start) -> (Option<Self>, Clock) {
         let probe = (state.trial.probe_ms > 0).then(|| {
-            let (start, stop) = (start.clone(), Arc::new(Notify::new()));
-            let stopped = stop.clone();
-            let task = runtime.spawn(async move { runtime_probe::run(state, start.wait().await, &stopped).await });
+            let start = start.clone();
+            let (stop, stopped) = oneshot::channel();
+            let task = runtime.spawn(async move { runtime_probe::run(state, start.wait().await, stopped).await });
             Self { task, stop }
         });
         (probe, runtime.block_on(start.clone().wait()))
@@ -147,7 +148,8 @@ impl Probe {
 
     /// Measurements of the probe; `None` if a worker that hangs prevents its end.
     fn end(self, runtime: &Runtime, hangs: bool) -> Option<Probed> {
-        self.stop.notify_one();
+        // Not received if the probe has panicked, which its result tells.
+        let _received = self.stop.send(hangs);
         let probe = self.task;
         let measured = if hangs {
             // No timer of the runtime runs while calls hold all of its threads.

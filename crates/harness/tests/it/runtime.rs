@@ -139,6 +139,22 @@ fn a_pool_of_one_thread_makes_a_trivial_job_wait() {
 }
 
 #[test]
+fn a_worker_that_hangs_in_the_pool_leaves_the_probe() {
+    let hang = one("hang", Begin::Immediate, told("ROWS 1"), 60_000_000);
+    let mut trial = single(Executor::Offload, scripted(vec![hang], vec![role("w", 1, &[0], Until::Time { ms: 100 })]));
+    trial.drain_ms = 100;
+    trial.connection.options.insert("max_blocking_threads".into(), json!(1));
+    tries(|_| {
+        let result = RUNNER.run(&trial).result;
+        // On a busy machine the worker may begin after the end of its role, and then runs nothing.
+        timely(result.operations[0].unfinished.len() == 1, "nothing hangs")?;
+        assert!(result.timers["probe"].count() >= 30);
+        // No job of the probe ran beside the worker.
+        timely(most(&result.timers["pool_wait"]) > 100 * MS, most(&result.timers["pool_wait"]))
+    });
+}
+
+#[test]
 fn what_service_hides_response_shows() {
     // Reads are due every 10 ms. One write blocks the only thread for 300 ms; then reads continue.
     let served = |executor: Executor| {
