@@ -14,7 +14,7 @@ use litelab_protocol::{Dialect, DriverDescription, Executor, Failed, Sharing, Tr
 use crate::conversation::{Heard, Started, refused};
 use crate::database::{CheckDatabase, File};
 use crate::dialect;
-use crate::error::{Result, ensure};
+use crate::error::{At, Result, ensure};
 #[cfg(feature = "servers")]
 use crate::server::Schema;
 
@@ -118,6 +118,16 @@ impl<'a> Subject<'a> {
             }
         }
         ways
+    }
+
+    /// Makes a check under every combination of executor and sharing. Returns them in words.
+    pub fn in_all_ways(&self, check: impl Fn(&Self) -> Result) -> Result<String> {
+        let ways = self.ways();
+        ensure!(!ways.is_empty(), "it has no sharing that goes with one of its executors");
+        for way in &ways {
+            check(way).at(way.way())?;
+        }
+        Ok(ways.iter().map(Self::way).collect::<Vec<_>>().join(", "))
     }
 
     /// Executor and sharing in words.

@@ -51,9 +51,7 @@ fn of_schedule(subject: &Subject<'_>, arrivals: Arrivals) -> Result<u64> {
         + operation.unfinished.len() as u64;
     // An arrival exactly at `go` or at the very end may be counted or not.
     ensure!(found.abs_diff(due) <= 1, "{arrivals:?}: {due} arrivals are due in {MS} ms, and it knows of {found}");
-    if subject.has_database() {
-        sharing::of_workers(&trial, &heard.result, &*database, 0)?;
-    }
+    sharing::of_workers(subject, &trial, &heard.result, &*database, 0)?;
     // On a very busy machine possibly no transaction began in time, and none was timed.
     let (service, response) = (operation.service.mean(), part(operation, "response")?.mean());
     timely!(

@@ -207,11 +207,7 @@ pub fn by_sql(subject: &Subject<'_>) -> Found {
 /// transaction. Connections that only prepared it may report either value: SQLite applies some PRAGMAs during
 /// compilation.
 pub fn at_end(subject: &Subject<'_>) -> Found {
-    let ways = subject.ways();
-    for way in &ways {
-        changes(way).at(way.way())?;
-    }
-    passed(format!("{} ways", ways.len()))
+    passed(subject.in_all_ways(changes)?)
 }
 
 fn changes(subject: &Subject<'_>) -> Result {

@@ -24,9 +24,7 @@ pub fn limit(subject: &Subject<'_>) -> Found {
     ensure!(elapsed <= wall, "it says it ran for {elapsed} ns, and from outside it was {wall} ns");
     ensure!(measured == elapsed, "without a warm-up {measured} ns of {elapsed} were measured");
     let operation = &result.operations[0];
-    if subject.has_database() {
-        sharing::of_workers(&trial, result, &*database, 0)?;
-    }
+    sharing::of_workers(subject, &trial, result, &*database, 0)?;
     timely!(ran < 200 + SLACK_MS, "it was to run for 200 ms, and says it ran for {ran} ms");
     // On a busy machine each transaction may take as long as ten; the sums below check that they fill the time.
     timely!(operation.committed > 5, "{} transactions of half a millisecond in 200 ms", operation.committed);

@@ -7,7 +7,7 @@ use crate::check::library::content::{Content, Shapes};
 use crate::check::library::{KEEPS_NOTHING, empty, kill};
 use crate::check::{Found, passed, settings};
 use crate::draft::count;
-use crate::error::{At, Result, ensure};
+use crate::error::{Result, ensure};
 use crate::subject::Subject;
 
 /// Orchestrations that show what one leaves in the file.
@@ -35,13 +35,9 @@ pub fn large(subject: &Subject<'_>) -> Found {
 
 /// Four workers at once, under every sharing and executor that the driver has.
 pub fn workers(subject: &Subject<'_>) -> Found {
-    let ways = subject.ways();
-    ensure!(!ways.is_empty(), "it has no sharing that goes with one of its executors");
     let traces = Traces::find(subject)?;
-    for way in &ways {
-        at_once(way, &traces).at(way.way())?;
-    }
-    passed(format!("{}: {MANY} orchestrations each", ways.iter().map(Subject::way).collect::<Vec<_>>().join(", ")))
+    let ways = subject.in_all_ways(|way| at_once(way, &traces))?;
+    passed(format!("{ways}: {MANY} orchestrations each"))
 }
 
 fn at_once(subject: &Subject<'_>, traces: &Traces) -> Result {

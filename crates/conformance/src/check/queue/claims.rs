@@ -10,7 +10,7 @@ use crate::check::library::content::Content;
 use crate::check::{Found, passed, settings};
 use crate::database::File;
 use crate::draft::count;
-use crate::error::{At, Result, ensure};
+use crate::error::{Result, ensure};
 use crate::subject::Subject;
 
 const TASKS: u64 = 40;
@@ -82,12 +82,8 @@ fn kept(subject: &Subject<'_>) -> Result<usize> {
 /// Two workers at once, under every sharing and executor that the driver has.
 pub fn workers(subject: &Subject<'_>) -> Found {
     let kept = kept(subject)?;
-    let ways = subject.ways();
-    ensure!(!ways.is_empty(), "it has no sharing that goes with one of its executors");
-    for way in &ways {
-        at_once(way, kept).at(way.way())?;
-    }
-    passed(format!("{}: {MANY} tasks each", ways.iter().map(Subject::way).collect::<Vec<_>>().join(", ")))
+    let ways = subject.in_all_ways(|way| at_once(way, kept))?;
+    passed(format!("{ways}: {MANY} tasks each"))
 }
 
 fn at_once(subject: &Subject<'_>, kept: usize) -> Result {
