@@ -343,26 +343,11 @@ impl Runner {
         Ok(())
     }
 
-    /// Queries the runner's capabilities.
+    /// Queries the runner's capabilities. Returns them and the drivers that are missing.
     ///
     /// # Errors
-    /// If the runner cannot be started, exceeds the time limit, or uses another protocol version; with the remedy.
-    pub fn describe(&self) -> Result<Description, EngineError> {
-        Ok(self.look()?.0)
-    }
-
-    /// Like [`Runner::describe`], with the drivers that are missing.
-    ///
-    /// # Errors
-    /// Those of [`Runner::describe`].
-    pub fn look(&self) -> Result<(Description, Vec<Absent>), EngineError> {
-        self.look_until(None)
-    }
-
-    /// Like [`Runner::look`], aborted when `stop` is set.
-    ///
-    /// # Errors
-    /// Those of [`Runner::describe`], and [`EngineError::Interrupted`].
+    /// If the runner cannot be started, exceeds the time limit, or uses another protocol version, with the remedy; and
+    /// [`EngineError::Interrupted`] when `stop` is set.
     pub fn look_until(&self, stop: Option<&AtomicBool>) -> Result<(Description, Vec<Absent>), EngineError> {
         let (description, stderr): (Description, String) = self.ask("describe", Vec::new(), stop)?;
         if description.protocol != litelab_protocol::VERSION {

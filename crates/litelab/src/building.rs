@@ -240,7 +240,7 @@ mod tests {
         let runners = made_up(home.path(), "\"true\"", describes);
         let runner = runners.get("made-up").unwrap();
         if !describes.contains(&"one") {
-            let (_, absent) = runner.look().unwrap();
+            let (_, absent) = runner.look_until(None).unwrap();
             assert!(absent[0].to_string().contains("driver `one` of runner `made-up` is not here (no such module)"));
         }
         all(&[runner], true)

@@ -12,8 +12,8 @@ pub const NAME: &str = "describes-itself";
 /// Compares the runner's description with its manifest. Returns the description, the missing optional drivers, and a
 /// summary.
 pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String)> {
-    // `look` parses strictly: unknown or missing fields, or another protocol version, are errors.
-    let (description, mut absent) = runner.look().map_err(|e| e.to_string())?;
+    // It is parsed strictly: unknown or missing fields, or another protocol version, are errors.
+    let (description, mut absent) = runner.look_until(None).map_err(|e| e.to_string())?;
     let manifest = &runner.manifest;
     ensure!(description.runner == manifest.name, "it calls itself `{}`", description.runner);
     ensure!(description.language == manifest.language, "it says its language is `{}`", description.language);
