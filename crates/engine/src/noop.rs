@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use litelab_model::plan::Variant;
-use litelab_protocol::{Connection, Dialect, Until};
+use litelab_protocol::{Connection, Description, Dialect, Until};
 
 use crate::context::Patience;
-use crate::runner::NOOP;
+use crate::runner::{NOOP, check_support};
 
 /// Duration of such a trial in milliseconds, and its maximum number of transactions.
 const MS: u64 = 200;
 const COUNT: u64 = 20_000;
 
-/// The work of a variant without a database and without pauses, in a closed loop of at most [`MS`].
-pub(crate) fn variant(variant: &Variant, runner: &str) -> Variant {
+/// The work of a variant without a database and without pauses, in a closed loop of at most [`MS`]. `None` if the
+/// runner has no no-op driver that supports it.
+pub(crate) fn variant(variant: &Variant, runner: &str, description: &Description) -> Option<Variant> {
+    let noop = description.drivers.iter().find(|driver| driver.name == NOOP)?;
     let mut variant = variant.clone();
     variant.driver = format!("{runner}:{NOOP}");
     variant.trial.driver = NOOP.into();
@@ -44,7 +46,8 @@ pub(crate) fn variant(variant: &Variant, runner: &str) -> Variant {
         transaction.hold_us = 0;
         transaction.statements.iter_mut().for_each(|s| s.hold_us = 0);
     }
-    variant
+    check_support(noop, &mut variant).ok()?;
+    Some(variant)
 }
 
 /// Deadlines of a no-op trial: 60 s, because it takes a fraction of a second.

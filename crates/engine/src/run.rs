@@ -23,7 +23,7 @@ use crate::noop;
 use crate::perf::Perf;
 use crate::prepare::{self, Prepared};
 use crate::ready::{self, Ready, With};
-use crate::runner::{NOOP, Runners, check_support};
+use crate::runner::{NOOP, Runner, Runners};
 use crate::scratch::Scratch;
 use crate::search;
 use crate::servers::{Servers, Urls};
@@ -382,14 +382,8 @@ impl<'a> Run<'a> {
             self.go_on()?;
             report(Event::Sampling { variant: index });
             let driver = self.runners.driver(&variant.driver)?;
-            let mut bench = TrialContext {
-                runner: driver.runner,
-                prepared,
-                servers: Some(&self.servers),
-                directory: &self.scratch.trial,
-                patience: self.options.patience,
-                keep_going: &mut || !self.stopped(),
-            };
+            let mut keep_going = || !self.stopped();
+            let mut bench = self.context(driver.runner, prepared, &mut keep_going);
             let rate = |from: f64| rates.get(&index).copied().unwrap_or(from);
             let variant =
                 variant.search.as_ref().map_or_else(|| variant.clone(), |s| search::at_rate(variant, s, rate(s.from)));
@@ -410,6 +404,17 @@ impl<'a> Run<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Context of a trial with the run's servers and deadlines.
+    fn context<'c>(
+        &'c self,
+        runner: &'c Runner,
+        prepared: &'c Path,
+        keep_going: &'c mut dyn FnMut() -> bool,
+    ) -> TrialContext<'c> {
+        let (servers, directory) = (Some(&self.servers), self.scratch.trial.as_path());
+        TrialContext { runner, prepared, servers, directory, patience: self.options.patience, keep_going }
+    }
+
     fn trial(
         &self,
         (round, variant, position): (u32, usize, u32),
@@ -420,14 +425,8 @@ impl<'a> Run<'a> {
         let begun = Instant::now();
         let plan = &self.plan.variants[variant];
         let driver = self.runners.driver(&plan.driver)?;
-        let mut bench = TrialContext {
-            runner: driver.runner,
-            prepared,
-            servers: Some(&self.servers),
-            directory: &self.scratch.trial,
-            patience: self.options.patience,
-            keep_going: &mut || !self.stopped(),
-        };
+        let mut keep_going = || !self.stopped();
+        let mut bench = self.context(driver.runner, prepared, &mut keep_going);
         let id = format!("{round}/{variant}");
         let (outcome, series) = match &plan.search {
             None => trial::run(plan, &id, &mut bench),
@@ -449,27 +448,22 @@ impl<'a> Run<'a> {
             }
             let driver = self.runners.driver(&variant.driver)?;
             let name = driver.runner.manifest.name.clone();
-            let noop = self.descriptions.get(&name).and_then(|d| d.drivers.iter().find(|d| d.name == NOOP));
             if self.stopped() || done.contains(&(variant.scenario, name.clone())) {
                 continue;
             }
-            let mut variant = noop::variant(variant, &name);
-            if noop.is_none_or(|noop| check_support(noop, &mut variant).is_err()) {
-                continue;
-            }
+            let noop = self.descriptions.get(&name).and_then(|description| noop::variant(variant, &name, description));
+            let Some(variant) = noop else { continue };
             report(Event::Calibrating { scenario: variant.scenario });
             // A variant on a server has no prepared file; its no-op trial uses an empty one.
             let empty = match self.plan.variants[index].server {
                 None => None,
                 Some(_) => Some(Prepared::new(&self.scratch.prepared).file(&variant, &mut |_, _| {})?),
             };
+            let mut keep_going = || !self.stopped();
             let mut bench = TrialContext {
-                runner: driver.runner,
-                prepared: empty.as_deref().unwrap_or(prepared),
                 servers: None,
-                directory: &self.scratch.trial,
                 patience: noop::patience(self.options.patience),
-                keep_going: &mut || !self.stopped(),
+                ..self.context(driver.runner, empty.as_deref().unwrap_or(prepared), &mut keep_going)
             };
             // A failed calibration only leaves out its line in the report.
             if let (Outcome::Measured(measurement), _) = trial::run(&variant, NOOP, &mut bench) {

@@ -12,7 +12,7 @@ use litelab_stats::{Confidence, median};
 use crate::error::EngineError;
 use crate::noop;
 use crate::prepare::Prepared;
-use crate::runner::{NOOP, Runners, check_support};
+use crate::runner::{NOOP, Runners};
 use crate::scratch::Scratch;
 use crate::trial::{self, TrialContext};
 
@@ -40,11 +40,7 @@ pub fn runner_costs(
             Err(_) => continue,
         };
         let name = &runner.manifest.name;
-        let mut ours = noop::variant(variant, name);
-        let noop = description.drivers.iter().find(|d| d.name == NOOP);
-        if noop.is_none_or(|noop| check_support(noop, &mut ours).is_err()) {
-            continue;
-        }
+        let Some(ours) = noop::variant(variant, name, &description) else { continue };
         begins(name);
         let mut seen = Vec::new();
         for _ in 0..trials {
