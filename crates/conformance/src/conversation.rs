@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use litelab_engine::merge::merge;
-use litelab_engine::process::RunnerProcess;
+use litelab_engine::process::{RunnerProcess, kind};
 use litelab_engine::runner::Runner;
 use litelab_engine::split::split;
 use litelab_engine::trial::Patience;
@@ -76,7 +76,7 @@ impl Started {
                 Message::Failed(failed) => {
                     return Err(format!("it failed where `ready` was due: {}", failed.reason).into());
                 }
-                other => return Err(format!("it said {} where `ready` was due", brief(&other)).into()),
+                other => return Err(format!("it said `{}` where `ready` was due", kind(&other)).into()),
             }
             started.processes.push(process);
         }
@@ -126,7 +126,7 @@ impl Started {
             match line {
                 Message::Tick(tick) => committed += tick.counts.iter().map(|count| count.committed).sum::<u64>(),
                 Message::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason).into()),
-                other => return Err(format!("it was to be killed, and said {} before", brief(&other)).into()),
+                other => return Err(format!("it was to be killed, and said `{}` before", kind(&other)).into()),
             }
         }
         // Dropping a process that still runs kills it.
@@ -144,7 +144,7 @@ impl Started {
                     ends(process, 1, "after `failed`", self.patience)?;
                     return Ok(failed);
                 }
-                other => return Err(format!("it said {} in place of `failed`", brief(&other)).into()),
+                other => return Err(format!("it said `{}` in place of `failed`", kind(&other)).into()),
             }
         }
     }
@@ -163,7 +163,7 @@ impl Started {
         let until = Instant::now() + wait;
         for process in &mut self.processes {
             match process.next_line(until.saturating_duration_since(Instant::now()), &mut || true) {
-                Ok(line) => return Err(format!("it was not told to go, and said {}", brief(&line)).into()),
+                Ok(line) => return Err(format!("it was not told to go, and said `{}`", kind(&line)).into()),
                 // So the engine reports that no line came.
                 Err(e) if e.contains("said nothing for") => {}
                 Err(e) => return Err(e).at("while it waited for `go`"),
@@ -190,7 +190,7 @@ pub fn refused(runner: &Runner, directory: &Path, patience: Patience, trial: &Tr
                 gone = true;
             }
             Message::Tick(_) if gone => {}
-            other => return Err(format!("it said {} in place of `failed`", brief(&other)).into()),
+            other => return Err(format!("it said `{}` in place of `failed`", kind(&other)).into()),
         }
     }
 }
@@ -203,19 +203,10 @@ fn next(process: &mut RunnerProcess, patience: Patience, begun: Instant) -> Resu
 /// A process must end with this exit code and without another line.
 fn ends(process: &mut RunnerProcess, wanted: i32, when: &str, patience: Patience) -> Result {
     if let Some(line) = process.line_after_last(patience.silence).at(when)? {
-        return Err(format!("it said {} {when}", brief(&line)).into());
+        return Err(format!("it said `{}` {when}", kind(&line)).into());
     }
     ensure!(process.settle(), "it did not end {when}");
     let status = process.finish()?.status;
     ensure!(status.code() == Some(wanted), "its {status} {when}, where exit code {wanted} is due");
     Ok(())
-}
-
-fn brief(line: &Message) -> &'static str {
-    match line {
-        Message::Ready(_) => "`ready`",
-        Message::Tick(_) => "`tick`",
-        Message::Result(_) => "`result`",
-        Message::Failed(_) => "`failed`",
-    }
 }

@@ -19,7 +19,7 @@ use crate::kills::Kills;
 use crate::merge::merge;
 use crate::perf::Perf;
 use crate::placed::{Placed, place};
-use crate::process::{POLL, RunnerProcess, SILENT, Silence};
+use crate::process::{POLL, RunnerProcess, SILENT, Silence, kind};
 use crate::runner::NOOP;
 use crate::servers::NodeFault;
 use crate::split::split;
@@ -374,13 +374,4 @@ fn check_ticks(ticks: &[Tick], result: &TrialResult) -> Result<(), String> {
 fn refused(failed: &litelab_protocol::Failed) -> Stop {
     let code = failed.code.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
     Stop::new(FailureKind::Refused, format!("{}{code}", failed.reason))
-}
-
-fn kind(line: &Message) -> &'static str {
-    match line {
-        Message::Ready(_) => "ready",
-        Message::Tick(_) => "tick",
-        Message::Result(_) => "result",
-        Message::Failed(_) => "failed",
-    }
 }
