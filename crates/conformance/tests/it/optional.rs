@@ -8,11 +8,11 @@ use litelab_engine::{Run, Runners};
 
 const OPTIONAL: &str = "[[optional]]\ndriver = \"postgres\"\nremedy = \"install libpq, then build it anew\"\n";
 
-/// The mock with an additional driver in its manifest that the program does not have.
-fn runners(home: &std::path::Path, more: &str) -> Runners {
+/// The mock with an optional driver in its manifest that the program does not have.
+fn runners(home: &std::path::Path) -> Runners {
     let all = common::runners().get("mock").expect("found").manifest.drivers.clone();
     let all: Vec<&str> = all.iter().map(String::as_str).chain(["postgres"]).collect();
-    common::disguise(home, "mock", &[], &all, more)
+    common::disguise(home, "mock", &[], &all, OPTIONAL)
 }
 
 fn study(drivers: &str) -> String {
@@ -25,7 +25,7 @@ fn study(drivers: &str) -> String {
 #[test]
 fn the_suite_skips_it_and_says_what_to_do() {
     let (home, scratch) = (common::scratch(), common::scratch());
-    let runners = runners(home.path(), OPTIONAL);
+    let runners = runners(home.path());
     let suite = Suite::new(&runners, scratch.path()).only(&["waits-for-go"]);
 
     let report = suite.check("mock:noop", &mut |_| {}).expect("found");
@@ -40,19 +40,9 @@ fn the_suite_skips_it_and_says_what_to_do() {
 }
 
 #[test]
-fn without_the_manifests_word_for_it_its_absence_is_a_failure() {
-    let (home, scratch) = (common::scratch(), common::scratch());
-    let runners = runners(home.path(), "");
-    let report = Suite::new(&runners, scratch.path()).check("mock:noop", &mut |_| {}).expect("found");
-    let (_, failure) = report.failures().next().expect("failed");
-    assert!(failure.detail.contains("lists the driver `postgres`"), "{}", failure.detail);
-    assert!(report.absent.is_empty());
-}
-
-#[test]
 fn a_study_leaves_its_variants_out_and_runs_the_others() {
     let (home, folder, stop) = (common::scratch(), common::scratch(), AtomicBool::new(false));
-    let runners = runners(home.path(), OPTIONAL);
+    let runners = runners(home.path());
     let plan =
         common::plan(folder.path(), common::INSERTS, &study("\"mock:scripted\", \"mock:postgres\", \"mock:noop\""));
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("the run begins");
@@ -71,7 +61,7 @@ fn a_study_leaves_its_variants_out_and_runs_the_others() {
 #[test]
 fn a_study_of_nothing_else_does_not_begin() {
     let (home, folder, stop) = (common::scratch(), common::scratch(), AtomicBool::new(false));
-    let runners = runners(home.path(), OPTIONAL);
+    let runners = runners(home.path());
     let plan = common::plan(folder.path(), common::INSERTS, &study("\"mock:postgres\""));
     let error = Run::new(plan, "", options(folder.path()), &runners, &stop).err().expect("refused").to_string();
     assert!(error.contains("install libpq"), "{error}");
