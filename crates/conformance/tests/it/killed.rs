@@ -111,8 +111,7 @@ fn a_run_killed_at_any_moment_is_a_shorter_valid_run() {
     assert!(kills >= 3 && rounds > 0, "{kills} kills, {rounds} rounds");
     println!("{kills} kills, {rounds} rounds");
     if whole_rounds(&file) < ROUNDS {
-        let stop = AtomicBool::new(false);
-        Run::resume(options(folder.path()), &runners, &stop).and_then(|r| r.execute(&mut |_| {})).expect("goes on");
+        common::resume(&options(folder.path()), &runners);
     }
     assert_eq!(whole_rounds(&file), ROUNDS);
     assert!(common::info(&file).finished.is_some());

@@ -133,8 +133,7 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
         assert_eq!((ended.rounds, ended.interrupted), (after, true));
         let done = common::info(&options.file).done;
         assert!(done[0].abs_diff(done[1]) <= 1, "as many of each as there was time for: {done:?}");
-        let resumed = Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {}));
-        assert_eq!(resumed.expect("goes on").rounds, 5);
+        assert_eq!(common::resume(&options, &runners).rounds, 5);
         assert_eq!(timeless(&options.file), whole, "stopped after {after}");
     }
 }
@@ -180,8 +179,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
         assert_eq!(timeless(&options.file), whole[..rounds * 3], "after {after}");
         let info = common::info(&options.file);
         assert!(info.finished.is_none());
-        let ended =
-            Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
+        let ended = common::resume(&options, &runners);
         assert_eq!((ended.rounds, ended.interrupted), (3, false));
         assert_eq!(timeless(&options.file), whole, "stopped after {after}");
         let error = Run::resume(options, &runners, &never).err().expect("nothing is left").to_string();
@@ -215,15 +213,14 @@ fn a_trial_whose_settings_move_fails_and_names_both_values() {
 
 #[test]
 fn a_run_killed_before_its_mark_of_completion_gets_it_and_no_more_rounds() {
-    let (folder, runners, stop) = (common::scratch(), common::runners(), AtomicBool::new(false));
+    let (folder, runners) = (common::scratch(), common::runners());
     let options = options(folder.path());
     execute(scripted(folder.path(), 1), &options, &runners);
     let before = timeless(&options.file);
     let file = rusqlite::Connection::open(&options.file).expect("run file");
     assert_eq!(file.execute("DELETE FROM run WHERE key = 'finished'", []).expect("deleted"), 1);
     drop(file);
-    let ended =
-        Run::resume(options.clone(), &runners, &stop).and_then(|run| run.execute(&mut |_| {})).expect("goes on");
+    let ended = common::resume(&options, &runners);
     assert_eq!((ended.rounds, ended.interrupted), (1, false));
     assert!(common::info(&options.file).finished.is_some());
     assert_eq!(timeless(&options.file), before);

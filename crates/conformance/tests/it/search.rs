@@ -240,7 +240,6 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
     let whole = timeless(&options(whole.path()).file);
     assert_eq!(whole.len(), 4);
     assert_ne!(whole[0].3, whole[1].3, "the variants differ");
-    let never = AtomicBool::new(false);
     // In the middle of the first search, in the middle of the second round's search, and after the very last probe.
     for after in [1, probes.len() / 2 + 2, probes.len()] {
         let (folder, stop) = (common::scratch(), AtomicBool::new(false));
@@ -254,8 +253,7 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
         let ended = ended.expect("executes");
         assert!(ended.interrupted && ended.rounds < 2, "after {after}: {ended:?}");
         assert_eq!(timeless(&options.file), whole[..ended.rounds as usize * 2], "only whole searches are there");
-        let resumed = Run::resume(options.clone(), &runners, &never).and_then(|run| run.execute(&mut |_| {}));
-        let resumed = resumed.expect("goes on");
+        let resumed = common::resume(&options, &runners);
         assert_eq!((resumed.rounds, resumed.failed, resumed.interrupted), (2, 0, false));
         assert_eq!(timeless(&options.file), whole, "stopped after {after}");
     }

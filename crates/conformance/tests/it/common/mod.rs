@@ -151,6 +151,12 @@ pub fn execute(plan: Plan, options: &RunOptions, runners: &Runners) -> Ended {
     run.execute(&mut |_| {}).expect("executes")
 }
 
+/// Resumes a run and executes it to its end.
+pub fn resume(options: &RunOptions, runners: &Runners) -> Ended {
+    let stop = AtomicBool::new(false);
+    Run::resume(options.clone(), runners, &stop).and_then(|run| run.execute(&mut |_| {})).expect("goes on")
+}
+
 /// Data of a run without its trials.
 pub fn info(file: &Path) -> RunInfo {
     RunFile::open(file).and_then(|f| f.info()).expect("readable")
