@@ -157,7 +157,7 @@ pub fn cost(result: &TrialResult) -> Option<f64> {
     (done > 0).then(|| (inside + outside) / done as f64)
 }
 
-fn operations<'a>(result: &'a TrialResult, transaction: Option<&'a str>) -> impl Iterator<Item = &'a Operation> {
+fn operations<'a>(result: &'a TrialResult, transaction: Option<&str>) -> impl Iterator<Item = &'a Operation> {
     result.operations.iter().filter(move |o| transaction.is_none_or(|name| o.transaction == name))
 }
 
@@ -231,7 +231,7 @@ fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>)
         _ => {}
     }
     let mut merged: Option<Cow<'a, Histogram>> = None;
-    for operation in result.operations.iter().filter(|o| transaction.is_none_or(|name| o.transaction == name)) {
+    for operation in operations(result, transaction) {
         let Some(histogram) = latencies(operation, timing) else { continue };
         match &mut merged {
             None => merged = Some(histogram),

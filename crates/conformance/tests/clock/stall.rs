@@ -8,11 +8,10 @@
 //! …, and of N transactions (1 − q)·N are above the quantile q, which is **S − (1 − q)·N·(T − s)** as long as at least
 //! that many were late.
 
-use crate::common;
+use crate::common::{self, value};
 use std::path::Path;
 
 use litelab_engine::Runners;
-use litelab_record::measure::Meter;
 use litelab_record::outcome::Measurement;
 use serde_json::json;
 
@@ -36,10 +35,6 @@ fn trial(folder: &Path, runners: &Runners, load: &str, stall: Option<f64>) -> Me
     let script = [json!([usual, 4_999]), json!(stall.unwrap_or(SERVICE) as u64), json!([usual, 5_000])];
     common::script(&mut plan.variants, &json!({ "service_ns": { "insert": script } }));
     common::measured(common::only_trial(plan, folder, runners))
-}
-
-fn value(measurement: &Measurement, metric: &str) -> Option<f64> {
-    Meter::new(measurement).value(&metric.parse().expect("a metric"))
 }
 
 const OPEN: &str = r#"for = "10s", rate = 1000, arrivals = "constant""#;

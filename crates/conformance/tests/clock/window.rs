@@ -9,7 +9,6 @@ use crate::common::{self, measured};
 use std::path::Path;
 
 use litelab_engine::Runners;
-use litelab_record::measure::Meter;
 use litelab_record::outcome::{Flag, Measurement, Outcome};
 use serde_json::{Value, json};
 
@@ -29,7 +28,7 @@ fn trial(folder: &Path, runners: &Runners, workers: u32, (warmup_ms, ms): (u64, 
 }
 
 fn value(measurement: &Measurement, metric: &str) -> f64 {
-    Meter::new(measurement).value(&metric.parse().expect("a metric")).expect("a value")
+    common::value(measurement, metric).expect("a value")
 }
 
 const MS: u64 = 1_000_000;

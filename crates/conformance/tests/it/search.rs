@@ -1,6 +1,6 @@
 //! The search for the highest sustainable rate. In virtual time its result is known in advance, to the last probe.
 
-use crate::common::{self, measured_in, options, script, timeless, trials};
+use crate::common::{self, measured_in, options, script, timeless, trials, value};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,7 +9,6 @@ use litelab_engine::event::Event;
 use litelab_engine::{Run, Runners};
 use litelab_model::Plan;
 use litelab_record::StoredTrial;
-use litelab_record::measure::Meter;
 use litelab_record::outcome::{FailureKind, Measurement, Probe, SearchOutcome};
 use serde_json::json;
 
@@ -120,8 +119,7 @@ fn the_limit_is_found_by_a_ramp_and_by_halving() {
             }
             // The measurement is that of a trial at this rate.
             assert_eq!(committed(measurement), (search.sustainable * 2.0) as u64);
-            let metric = "sustainable".parse().expect("a metric");
-            assert_eq!(Meter::new(measurement).value(&metric), Some(search.sustainable));
+            assert_eq!(value(measurement, "sustainable"), Some(search.sustainable));
         }
         let of_both: Vec<Probe> = stored.iter().flat_map(|trial| found(measured_in(trial)).probes.clone()).collect();
         assert_eq!(reported, of_both, "what is stored is what was said meanwhile");
@@ -136,8 +134,7 @@ fn a_trial_without_a_search_has_no_sustainable_rate() {
     plan.variants[0].search = None;
     let (stored, reported) = run(folder.path(), plan, &runners);
     assert_eq!((&measured_in(&stored[0]).search, reported.len()), (&None, 0));
-    let metric = "sustainable".parse().expect("a metric");
-    assert_eq!(Meter::new(measured_in(&stored[0])).value(&metric), None);
+    assert_eq!(value(measured_in(&stored[0]), "sustainable"), None);
 }
 
 #[test]
@@ -167,7 +164,7 @@ fn where_no_rate_is_kept_the_sustainable_rate_is_zero() {
     assert_eq!(search.probes.len(), 3);
     assert!(search.probes.iter().all(|p| (p.kept, p.broken, p.condition.as_str()) == (0, 1, "throughput")));
     assert!(search.probes.windows(2).all(|pair| pair[1].rate < pair[0].rate));
-    assert_eq!(Meter::new(measurement).value(&"sustainable".parse().expect("a metric")), Some(0.0));
+    assert_eq!(value(measurement, "sustainable"), Some(0.0));
 }
 
 #[test]
@@ -274,7 +271,7 @@ fn a_real_driver_serves_no_more_than_its_transactions_allow() {
     // waited 60 ms.
     assert!(search.sustainable > 0.0 && search.sustainable < 250.0, "{search:?}");
     assert!(search.probes.iter().any(|p| !p.held()), "{search:?}");
-    let service = Meter::new(measurement).value(&"p50".parse().expect("a metric"));
+    let service = value(measurement, "p50");
     assert!(service.is_some_and(|ns| ns >= Duration::from_millis(5).as_nanos() as f64), "{service:?}");
     // The sustained rate must be the served rate. Arrivals are random: the bounds are four standard deviations.
     let (due, served) = (search.sustainable * 0.6, committed(measurement) as f64);

@@ -12,6 +12,7 @@ use litelab_engine::run::Ended;
 use litelab_engine::trial::{Patience, TrialContext};
 use litelab_engine::{Run, RunOptions, Runners};
 use litelab_model::{Options, Plan, Variant, library, resolve};
+use litelab_record::measure::Meter;
 use litelab_record::outcome::{Failure, Measurement, Outcome, Series};
 use litelab_record::{RunFile, RunInfo, StoredTrial};
 
@@ -227,6 +228,11 @@ pub fn measured_in(trial: &StoredTrial) -> &Measurement {
         Outcome::Measured(measurement) => measurement,
         Outcome::Failed(failure) => panic!("it failed: {failure:?}"),
     }
+}
+
+/// Value of a metric of a trial.
+pub fn value(measurement: &Measurement, metric: &str) -> Option<f64> {
+    Meter::new(measurement).value(&metric.parse().expect("a metric"))
 }
 
 /// The failure of a trial that must have failed.
