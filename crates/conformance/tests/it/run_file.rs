@@ -87,7 +87,7 @@ fn rounds_run_in_the_order_of_the_schedule() {
 }
 
 #[test]
-fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file() {
+fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
     let (runners, never) = (common::runners(), AtomicBool::new(false));
     let made = |folder: &Path| {
         let scenario = |name: &str, rounds: u32, values: &str| {
@@ -99,7 +99,9 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
         let study = format!("{}{}", scenario("one", 3, "[1, 2]"), scenario("two", 2, "[1, 2, 3]"));
         let mut plan = common::plan(folder, common::INSERTS, &study);
         plan.scenarios.iter_mut().zip([3, 2]).for_each(|(scenario, rounds)| scenario.rounds = rounds);
-        script(&mut plan.variants, &json!({ "service_ns": { "insert": [MS] } }));
+        for (variant, unit) in plan.variants.iter_mut().zip(1_u64..) {
+            script([variant], &json!({ "service_ns": { "insert": [unit * MS] } }));
+        }
         plan
     };
     let whole = common::scratch();
@@ -119,22 +121,31 @@ fn a_run_of_two_scenarios_that_was_stopped_between_them_goes_on_to_the_same_file
     assert_eq!(rounds, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]);
     assert!(stored.is_sorted_by_key(|(round, _)| *round), "{stored:?}");
     let whole = timeless(&options(whole.path()).file);
-    for after in 1..5 {
+    assert_eq!(whole.len(), 12);
+    for after in [1, 2, 3, 5, 6, 8, 11] {
         let (folder, stop) = (common::scratch(), AtomicBool::new(false));
         let options = options(folder.path());
-        let mut rounds = 0;
+        let (mut seen, mut rounds) = (0, 0);
         let run = Run::new(made(folder.path()), "", options.clone(), &runners, &stop).expect("checked");
         let ended = run
             .execute(&mut |event| {
+                seen += u32::from(matches!(event, Event::TrialEnded { .. }));
                 rounds += u32::from(matches!(event, Event::RoundStored { .. }));
-                stop.store(rounds == after, Ordering::Relaxed);
+                stop.store(seen >= after, Ordering::Relaxed);
             })
             .expect("executes");
-        assert_eq!((ended.rounds, ended.interrupted), (after, true));
-        let done = common::info(&options.file).done;
-        assert!(done[0].abs_diff(done[1]) <= 1, "as many of each as there was time for: {done:?}");
-        assert_eq!(common::resume(&options, &runners).rounds, 5);
+        assert_eq!((ended.rounds, ended.interrupted), (rounds, true), "after {after}");
+        // The file contains whole rounds only, and no trial of the unfinished round.
+        let info = common::info(&options.file);
+        let stored = (2 * info.done[0] + 3 * info.done[1]) as usize;
+        assert_eq!(timeless(&options.file), whole[..stored], "after {after}");
+        assert_eq!((info.done.iter().sum::<u32>(), info.finished), (rounds, None));
+        assert!(info.done[0].abs_diff(info.done[1]) <= 1, "as many of each as there was time for: {:?}", info.done);
+        let ended = common::resume(&options, &runners);
+        assert_eq!((ended.rounds, ended.interrupted), (5, false));
         assert_eq!(timeless(&options.file), whole, "stopped after {after}");
+        let error = Run::resume(options, &runners, &never).err().expect("nothing is left").to_string();
+        assert!(error.contains("all 5 rounds are there"), "{error}");
     }
 }
 
@@ -147,44 +158,6 @@ fn a_run_file_of_another_format_is_refused() {
     connection.pragma_update(None, "user_version", 1).expect("as before");
     let refused = Run::resume(options, &runners, &never).err().expect("refused").to_string();
     assert!(refused.contains("format 1") && refused.contains("use the litelab that made it"), "{refused}");
-}
-
-#[test]
-fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
-    let runners = common::runners();
-    let whole = common::scratch();
-    let never = AtomicBool::new(false);
-    execute(scripted(whole.path(), 3), &options(whole.path()), &runners);
-    let whole = timeless(&options(whole.path()).file);
-    assert_eq!(whole.len(), 9);
-    for after in [1, 2, 3, 5, 6, 8] {
-        let folder = common::scratch();
-        let options = options(folder.path());
-        let stop = AtomicBool::new(false);
-        let mut seen = 0;
-        let run = Run::new(scripted(folder.path(), 3), "", options.clone(), &runners, &stop).expect("checked");
-        let ended = run
-            .execute(&mut |event| {
-                seen += u32::from(matches!(event, Event::TrialEnded { .. }));
-                if seen == after && matches!(event, Event::TrialEnded { .. }) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            })
-            .expect("executes");
-        assert!(ended.interrupted, "after {after}");
-        // The file contains whole rounds only, and no trial of the unfinished round.
-        let rounds = trials(&options.file).len() / 3;
-        assert_eq!(trials(&options.file).len(), rounds * 3);
-        assert_eq!(ended.rounds as usize, rounds);
-        assert_eq!(timeless(&options.file), whole[..rounds * 3], "after {after}");
-        let info = common::info(&options.file);
-        assert!(info.finished.is_none());
-        let ended = common::resume(&options, &runners);
-        assert_eq!((ended.rounds, ended.interrupted), (3, false));
-        assert_eq!(timeless(&options.file), whole, "stopped after {after}");
-        let error = Run::resume(options, &runners, &never).err().expect("nothing is left").to_string();
-        assert!(error.contains("all 3 rounds are there"), "{error}");
-    }
 }
 
 /// A study cannot contain this setting. The test bypasses the check of the plan and imitates a driver or pool that
