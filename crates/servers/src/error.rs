@@ -44,9 +44,6 @@ pub enum ServersError {
     },
     #[error("the connection to the server is lost: {0}")]
     Lost(String),
-    /// The server's response has an unexpected form.
-    #[error("{0}")]
-    Answer(String),
     #[error("{kind} is not installed ({missing} not found): apt-get install {packages}")]
     Missing { kind: Kind, missing: String, packages: &'static str },
     /// A folder that litelab did not create, or that the server's user cannot use.
@@ -54,7 +51,7 @@ pub enum ServersError {
     Folder { path: PathBuf, why: String },
     #[error("{}: cannot {what}: {source}", path.display())]
     Io { what: &'static str, path: PathBuf, source: std::io::Error },
-    /// A server did not start or did not stop.
+    /// A server did not start or did not stop, or its response has an unexpected form.
     #[error("{0}")]
     Failed(String),
     /// The user requested a stop during the start of a server. Nothing of the server is left.

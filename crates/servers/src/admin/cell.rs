@@ -86,7 +86,7 @@ impl Rows {
     pub fn add(&mut self, row: Vec<Cell>) -> Result<(), ServersError> {
         let order = self.last.iter().zip(&row).map(|(a, b)| a.cmp(b)).find(|o| o.is_ne());
         if order == Some(Ordering::Greater) {
-            return Err(ServersError::Answer("the server does not sort its rows as SQLite does".into()));
+            return Err(ServersError::Failed("the server does not sort its rows as SQLite does".into()));
         }
         for cell in &row {
             cell.hash(&mut self.hash);
@@ -103,7 +103,7 @@ impl Rows {
 
 /// Error for a column whose type has no equivalent in SQLite.
 pub(super) fn foreign(column: &str, its_type: &str) -> ServersError {
-    ServersError::Answer(format!(
+    ServersError::Failed(format!(
         "column `{column}` is of type {its_type}, which has no like in SQLite: make it an integer, double, text or blob"
     ))
 }

@@ -120,7 +120,7 @@ impl Admin {
     pub(crate) fn cluster_state(&mut self) -> Result<(usize, String), ServersError> {
         self.line.ask(|connection| match connection {
             Connection::Mysql(conn) => mysql::cluster_state(conn),
-            Connection::Postgres(_) => Err(ServersError::Answer("a PostgreSQL is no node of a cluster".into())),
+            Connection::Postgres(_) => Err(ServersError::Failed("a PostgreSQL is no node of a cluster".into())),
         })
     }
 
@@ -228,7 +228,7 @@ impl Admin {
             // PostgreSQL's booleans.
             "t" => Ok(1.0),
             "f" => Ok(0.0),
-            other => other.parse().map_err(|_| ServersError::Answer(format!("`{other}` is no number"))),
+            other => other.parse().map_err(|_| ServersError::Failed(format!("`{other}` is no number"))),
         }
     }
 
@@ -297,7 +297,7 @@ fn checked(name: &str) -> Result<&str, ServersError> {
     if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.') {
         Ok(name)
     } else {
-        Err(ServersError::Answer(format!("`{name}` is no name of a setting")))
+        Err(ServersError::Failed(format!("`{name}` is no name of a setting")))
     }
 }
 

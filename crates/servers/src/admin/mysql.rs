@@ -164,7 +164,7 @@ fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Val
     let values: Vec<mysql::Value> = rows.iter().flatten().map(bound).collect();
     let wanted = usize::from(statement.num_params());
     if values.len() != wanted {
-        return Err(ServersError::Answer(format!("{} values for {wanted} parameters", values.len())));
+        return Err(ServersError::Failed(format!("{} values for {wanted} parameters", values.len())));
     }
     transaction.exec_drop(statement, Params::Positional(values)).map_err(error)
 }
@@ -254,7 +254,7 @@ fn cell(value: mysql::Value, column: &Column) -> Result<Cell, ServersError> {
         mysql::Value::NULL => Cell::Null,
         mysql::Value::Int(i) => Cell::Integer(i),
         mysql::Value::UInt(u) => {
-            let large = || ServersError::Answer(format!("column `{}`: {u} is no 64-bit integer", column.name_str()));
+            let large = || ServersError::Failed(format!("column `{}`: {u} is no 64-bit integer", column.name_str()));
             Cell::Integer(i64::try_from(u).map_err(|_| large())?)
         }
         mysql::Value::Float(r) => Cell::Real(r.into()),
@@ -290,6 +290,6 @@ pub(super) fn set_server(conn: &mut Conn, setting: &str, value: &str) -> Result<
     if plain(&now) == plain(value) {
         Ok(former)
     } else {
-        Err(ServersError::Answer(format!("`{setting}` is {now} after it was set to {value}")))
+        Err(ServersError::Failed(format!("`{setting}` is {now} after it was set to {value}")))
     }
 }

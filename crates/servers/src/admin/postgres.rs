@@ -72,7 +72,7 @@ pub(super) fn error(error: Error) -> ServersError {
             if error.is_closed() || text.starts_with("error communicating") {
                 ServersError::Lost(text)
             } else {
-                ServersError::Answer(text)
+                ServersError::Failed(text)
             }
         }
     }
@@ -128,7 +128,7 @@ pub(super) fn drop_schema(client: &mut Client, schema: &str) -> Result<(), Serve
 pub(super) fn enter(client: &mut Client, schema: &str) -> Result<(), ServersError> {
     let sql = format!("SELECT 1 FROM pg_namespace WHERE nspname = {}", literal(schema));
     if text(client, &sql)?.is_none() {
-        return Err(ServersError::Answer(format!("there is no schema `{schema}`")));
+        return Err(ServersError::Failed(format!("there is no schema `{schema}`")));
     }
     execute(client, &format!("SET search_path TO {}", name(schema)))
 }
@@ -182,7 +182,7 @@ fn run(transaction: &mut Transaction<'_>, statement: &Statement, rows: &[Vec<Val
     let values: Vec<Bound<'_>> = rows.iter().flatten().map(Bound).collect();
     let wanted = statement.params().len();
     if values.len() != wanted {
-        return Err(ServersError::Answer(format!("{} values for {wanted} parameters", values.len())));
+        return Err(ServersError::Failed(format!("{} values for {wanted} parameters", values.len())));
     }
     let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|b| b as _).collect();
     transaction.execute(statement, &values).map(drop).map_err(error)
@@ -256,7 +256,7 @@ pub(super) fn rows(client: &mut Client, sql: &str) -> Result<Vec<Vec<Cell>>, Ser
     // The binary format of NUMERIC has no fixed size; the hash of a whole table selects such a column as text.
     let decimal = |row: &Row| row.columns().iter().find(|c| *c.type_() == Type::NUMERIC).map(|c| c.name().to_owned());
     if let Some(column) = found.first().and_then(decimal) {
-        return Err(ServersError::Answer(format!("column `{column}` is numeric: cast it")));
+        return Err(ServersError::Failed(format!("column `{column}` is numeric: cast it")));
     }
     let cells = |row: &Row| row.columns().iter().enumerate().map(|(i, c)| cell(row, i, c.name(), c.type_())).collect();
     found.iter().map(cells).collect()
@@ -307,7 +307,7 @@ pub(super) fn set_server(client: &mut Client, setting_name: &str, value: &str) -
     let begun = Instant::now();
     while text(client, loaded)? == before {
         if begun.elapsed() > RELOAD {
-            return Err(ServersError::Answer(format!("the server did not read `{setting_name}` again")));
+            return Err(ServersError::Failed(format!("the server did not read `{setting_name}` again")));
         }
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -318,7 +318,7 @@ pub(super) fn set_server(client: &mut Client, setting_name: &str, value: &str) -
         literal(setting_name)
     );
     match text(client, &effective)? {
-        Some(why) => Err(ServersError::Answer(format!("`{setting_name}` {why}"))),
+        Some(why) => Err(ServersError::Failed(format!("`{setting_name}` {why}"))),
         None => Ok(former),
     }
 }
