@@ -50,7 +50,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<bool> {
     let runners = crate::runners(&crate::home())?;
     let runner = runners.get("go")?;
-    if runner.look_until(None).is_err() {
+    if runner.describe(None).is_err() {
         println!("pgbench: skipped, runner `go` is not built: litelab runners build go");
         return Ok(true);
     }

@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<bool> {
             ensure!(options.names.is_empty(), "runner `{name}` has no loops written by hand");
             continue;
         }
-        let Ok((description, _)) = runner.look_until(None) else {
+        let Ok((description, _)) = runner.describe(None) else {
             println!("{name}: skipped, it is not built");
             continue;
         };

@@ -129,7 +129,7 @@ fn examine(
         let driver = runners.driver(&variant.driver).map_err(|e| here(e.to_string()))?;
         let name = &driver.runner.manifest.name;
         if !descriptions.contains_key(name) && !missing.contains_key(name) {
-            match driver.runner.look_until(stop) {
+            match driver.runner.describe(stop) {
                 Ok((description, not_here)) => {
                     descriptions.insert(name.clone(), description);
                     absent.extend(not_here);

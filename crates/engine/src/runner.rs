@@ -348,7 +348,7 @@ impl Runner {
     /// # Errors
     /// If the runner cannot be started, exceeds the time limit, or uses another protocol version, with the remedy; and
     /// [`EngineError::Interrupted`] when `stop` is set.
-    pub fn look_until(&self, stop: Option<&AtomicBool>) -> Result<(Description, Vec<Absent>), EngineError> {
+    pub fn describe(&self, stop: Option<&AtomicBool>) -> Result<(Description, Vec<Absent>), EngineError> {
         let (description, stderr): (Description, String) = self.ask("describe", Vec::new(), stop)?;
         if description.protocol != litelab_protocol::VERSION {
             return Err(self.failed(&format!(

@@ -112,7 +112,7 @@ fn one(runner: &Runner, force: bool, screen: &MultiProgress) -> bool {
         output::log_above(screen, format_args!("runner `{name}` is up to date"));
     }
     // A build counts as done only if every driver loads: the tools may succeed without one of them.
-    match runner.look_until(Some(interrupt::stop())) {
+    match runner.describe(Some(interrupt::stop())) {
         Err(e) => {
             output::note_above(screen, style::ERROR, "error", e);
             false
@@ -240,7 +240,7 @@ mod tests {
         let runners = made_up(home.path(), "\"true\"", describes);
         let runner = runners.get("made-up").unwrap();
         if !describes.contains(&"one") {
-            let (_, absent) = runner.look_until(None).unwrap();
+            let (_, absent) = runner.describe(None).unwrap();
             assert!(absent[0].to_string().contains("driver `one` of runner `made-up` is not here (no such module)"));
         }
         all(&[runner], true)

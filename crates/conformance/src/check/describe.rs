@@ -13,7 +13,7 @@ pub const NAME: &str = "describes-itself";
 /// summary.
 pub fn describe(runner: &Runner) -> Result<(Description, Vec<Absent>, String)> {
     // It is parsed strictly: unknown or missing fields, or another protocol version, are errors.
-    let (description, mut absent) = runner.look_until(None).map_err(|e| e.to_string())?;
+    let (description, mut absent) = runner.describe(None).map_err(|e| e.to_string())?;
     let manifest = &runner.manifest;
     ensure!(description.runner == manifest.name, "it calls itself `{}`", description.runner);
     ensure!(description.language == manifest.language, "it says its language is `{}`", description.language);

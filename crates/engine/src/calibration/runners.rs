@@ -34,7 +34,7 @@ pub fn runner_costs(
     let keep_going = || !stop.load(Ordering::Relaxed);
     let mut costs = Vec::new();
     for runner in runners.iter().filter(|r| !r.manifest.test_double && r.is_built()) {
-        let description = match runner.look_until(Some(stop)) {
+        let description = match runner.describe(Some(stop)) {
             Ok((description, _)) => description,
             Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
             Err(_) => continue,

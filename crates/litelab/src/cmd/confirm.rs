@@ -58,7 +58,7 @@ fn here(runners: &Runners, infos: [&RunInfo; 2]) -> Builds {
     Builds {
         runners: names
             .iter()
-            .filter_map(|name| Some(runners.get(name).ok()?.look_until(Some(interrupt::stop())).ok()?.0))
+            .filter_map(|name| Some(runners.get(name).ok()?.describe(Some(interrupt::stop())).ok()?.0))
             .collect(),
         fingerprints: litelab_engine::run::builds(runners, &names),
     }

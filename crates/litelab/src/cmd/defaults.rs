@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             ));
             continue;
         }
-        let (description, _) = match runner.look() {
+        let (description, _) = match runner.describe(None) {
             Err(EngineError::Interrupted) => return Ok(Exit::Interrupted),
             Err(error) => {
                 rest.push(error.to_string());

@@ -252,7 +252,7 @@ fn opening(args: &Args, driver: &Driver<'_>) -> Result<Opening> {
     if interrupt::is_asked() {
         return Err(EngineError::Interrupted.into());
     }
-    let (description, absent) = runner.look()?;
+    let (description, absent) = runner.describe(None)?;
     let Some(described) = description.drivers.iter().find(|described| described.name == driver.name) else {
         let absent = absent.iter().find(|absent| absent.driver == driver.name).map(ToString::to_string);
         let why =

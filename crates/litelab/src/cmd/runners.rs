@@ -67,7 +67,7 @@ fn list(all: bool) -> Result<Exit> {
             rest.push(format!("{language}: {}: {remedy}", names.join(", ")));
             continue;
         }
-        let (description, absent) = match runner.look_until(Some(interrupt::stop())) {
+        let (description, absent) = match runner.describe(Some(interrupt::stop())) {
             Err(EngineError::Interrupted) => return Ok(Exit::Interrupted),
             Err(error) => {
                 rest.push(format!("{language}: {error}"));
