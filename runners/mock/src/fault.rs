@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Begin, ConnectionSettings, Database, Executor, Fetch, Load, Operation, Order, Sharing, Tick, Trial, TrialResult,
-    Until, WorkerResult, codes,
+    Begin, ConnectionSettings, Database, Executor, Fetch, Load, Operation, Order, Prepare, Sharing, Tick, Trial,
+    TrialResult, Until, WorkerResult, codes,
 };
 
 use crate::{server, settings};
@@ -30,6 +30,10 @@ faults! {
     ClosesLoop = "closes-loop",
     /// Runs every statement under autocommit.
     CommitsPiecemeal = "commits-piecemeal",
+    /// Compiles a statement at each execution.
+    CompilesEach = "compiles-each",
+    /// Compiles a statement once for a connection.
+    CompilesOnce = "compiles-once",
     /// Counts a transaction without its required row as committed.
     CountsEmptyAsCommitted = "counts-empty-as-committed",
     /// Ends with exit code 9 after the first line that follows `go`.
@@ -229,6 +233,8 @@ impl Fault {
             Self::AcceptsAnyOption => trial.connection.options.clear(),
             Self::ClosesLoop => trial.roles.iter_mut().for_each(|r| r.load = Load::Closed { think_us: 0 }),
             Self::CommitsPiecemeal => trial.transactions.iter_mut().for_each(|t| t.begin = Begin::None),
+            Self::CompilesEach => trial.prepare = Prepare::Each,
+            Self::CompilesOnce => trial.prepare = Prepare::Once,
             Self::DrawsAnew => {
                 for step in trial.roles.iter_mut().flat_map(|r| &mut r.steps) {
                     (step.stride, step.offset) = (1, 0);

@@ -12,6 +12,7 @@ mod library;
 mod memory;
 mod open_load;
 mod order;
+mod prepare;
 mod progress;
 mod refusals;
 mod retry;
@@ -127,6 +128,10 @@ pub const CHECKS: &[Check] = &[
         yields::empty,
     ),
     Check::database("yields", "a yielded value is bound later, unless its transaction was rolled back", yields::yields),
+    Check {
+        needs: Needs::File("a server decides itself when it plans"),
+        ..Check::any("prepare", "a statement is compiled once for a connection, or at each execution", prepare::prepare)
+    },
     Check::database("fetch", "as many rows are fetched as asked for, and timed", fetch::fetch),
     Check::database("verify", "wrong content is found", fetch::verify),
     Check::database("rollback", "a transaction that fails leaves nothing", rollback::rollback),

@@ -15,6 +15,8 @@ const LIES: &[(&str, &str, &str)] = &[
     ("accepts-any-option", "refusals", "an unknown option"),
     ("closes-loop", "open-load", "60 arrivals are due"),
     ("commits-piecemeal", "rollback", "that failed left"),
+    ("compiles-each", "prepare", "one of them is not made"),
+    ("compiles-once", "prepare", "one of them is not made"),
     ("counts-begun", "window", "began after a warm-up of 0 ms, and it says that"),
     ("counts-empty-as-committed", "empty", "5 claims and 4 in vain are due"),
     ("counts-whole-trial", "window", "began after a warm-up of 0 ms, and it says that"),
