@@ -8,7 +8,7 @@ use litelab_engine::process::{RunnerProcess, kind};
 use litelab_engine::runner::Runner;
 use litelab_engine::split::split;
 use litelab_engine::trial::Patience;
-use litelab_protocol::{ConnectionSettings, Failed, Message, Operation, Tick, TickCount, Trial, TrialResult};
+use litelab_protocol::{ConnectionSettings, Failed, Message, Tick, TickCount, TransactionResult, Trial, TrialResult};
 
 use crate::error::{At, Result, ensure, timely};
 
@@ -35,7 +35,7 @@ pub struct Heard {
 
 impl Heard {
     /// The operation of the first role and transaction.
-    pub fn first(&self) -> &Operation {
+    pub fn first(&self) -> &TransactionResult {
         &self.result.operations[0]
     }
 
@@ -52,7 +52,7 @@ impl Heard {
     }
 
     /// Committed and empty executions of an operation in all ticks.
-    pub fn ticked_of(&self, operation: &Operation) -> (u64, u64) {
+    pub fn ticked_of(&self, operation: &TransactionResult) -> (u64, u64) {
         let counts = self.ticks.iter().flat_map(|(_, tick)| &tick.counts);
         let of = counts.filter(|c| c.role == operation.role && c.transaction == operation.transaction);
         of.fold((0, 0), |(committed, empty), c| (committed + c.committed, empty + c.empty))

@@ -11,7 +11,7 @@ use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Runners, Urls, scratch};
 use litelab_protocol::DriverDescription;
 
-use crate::check::{self, Check, Finding, Found};
+use crate::check::{self, Check, Found};
 use crate::error::{At, tries};
 use crate::report::{CheckOutcome, CheckVerdict, DriverReport, Report};
 use crate::server::Servers;
@@ -215,7 +215,7 @@ impl<'a> Suite<'a> {
         let begun = Instant::now();
         progress(Progress::Started { runner: name, driver: None, check: check::describe::NAME });
         let (described, found) = match check::describe::describe(runner) {
-            Ok((description, absent, seen)) => (Some((description, absent)), Ok(Finding::Passed(seen))),
+            Ok((description, absent, seen)) => (Some((description, absent)), Ok((CheckVerdict::Passed, seen))),
             Err(e) => (None, Err(e)),
         };
         let outcome = outcome(check::describe::NAME, found, begun);
@@ -293,7 +293,11 @@ impl<'a> Work<'a> {
             for at in others {
                 let (untried, why) = (part.checks[at], format!("not tried, for `{}` failed", check.name));
                 state.start(part, untried);
-                state.record(part, (p, at), self::outcome(untried.name, Ok(Finding::Skipped(why)), Instant::now()));
+                state.record(
+                    part,
+                    (p, at),
+                    self::outcome(untried.name, Ok((CheckVerdict::Skipped, why)), Instant::now()),
+                );
             }
         } else {
             // The checks of a server driver follow each other; those of another driver follow its first. They come
@@ -348,10 +352,6 @@ impl State<'_> {
 }
 
 fn outcome(name: &str, found: Found, begun: Instant) -> CheckOutcome {
-    let (verdict, detail) = match found {
-        Ok(Finding::Passed(detail)) => (CheckVerdict::Passed, detail),
-        Ok(Finding::Skipped(detail)) => (CheckVerdict::Skipped, detail),
-        Err(e) => (CheckVerdict::Failed, e.to_string()),
-    };
+    let (verdict, detail) = found.unwrap_or_else(|e| (CheckVerdict::Failed, e.to_string()));
     CheckOutcome { name: name.to_owned(), verdict, detail, seconds: begun.elapsed().as_secs_f64() }
 }

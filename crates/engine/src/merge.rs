@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, TrialResult};
+use litelab_protocol::{TransactionResult, TrialResult};
 
 /// Adds counts and histograms; durations are those of the longest process, and of gauges the largest is kept.
 #[must_use]
@@ -16,7 +16,7 @@ pub fn merge(results: Vec<TrialResult>) -> TrialResult {
         total.workers.extend(result.workers);
         total.connections.extend(result.connections);
         for operation in result.operations {
-            let same = |o: &&mut Operation| o.role == operation.role && o.transaction == operation.transaction;
+            let same = |o: &&mut TransactionResult| o.role == operation.role && o.transaction == operation.transaction;
             match total.operations.iter_mut().find(same) {
                 Some(into) => add(into, operation),
                 None => total.operations.push(operation),
@@ -31,7 +31,7 @@ pub fn merge(results: Vec<TrialResult>) -> TrialResult {
     total
 }
 
-fn add(into: &mut Operation, other: Operation) {
+fn add(into: &mut TransactionResult, other: TransactionResult) {
     into.committed += other.committed;
     into.empty += other.empty;
     into.failed += other.failed;
@@ -65,7 +65,7 @@ mod tests {
     fn result(role: &str, committed: u64, elapsed_ns: u64) -> TrialResult {
         let mut service = Histogram::new();
         (0..committed).for_each(|i| service.record(i + 1));
-        let operation = Operation {
+        let operation = TransactionResult {
             role: role.into(),
             transaction: "t".into(),
             committed,
@@ -79,7 +79,7 @@ mod tests {
             counters: BTreeMap::from([("verified".into(), committed)]),
             timers: BTreeMap::from([("wait".into(), service.clone())]),
             service: service.clone(),
-            ..Operation::default()
+            ..TransactionResult::default()
         };
         TrialResult {
             elapsed_ns,

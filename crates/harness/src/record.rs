@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ErrorCount, Operation, Step, Tick, TickCount, Transaction, Trial, codes};
+use litelab_protocol::{ErrorCount, Step, Tick, TickCount, Transaction, TransactionResult, Trial, codes};
 
 use crate::transaction::{Ending, Execution, first_fetch};
 
@@ -128,7 +128,7 @@ impl Record {
     }
 
     /// Adds this record to an operation.
-    pub fn merge_into(&self, whole: &mut Operation) {
+    pub fn merge_into(&self, whole: &mut TransactionResult) {
         whole.ended += self.ended;
         whole.measured += self.measured;
         whole.rows += self.rows;
@@ -203,16 +203,16 @@ impl CounterTable {
     }
 
     /// One operation for each role and transaction, with its counts so far and no durations.
-    pub fn operations(&self, trial: &Trial) -> Vec<Operation> {
+    pub fn operations(&self, trial: &Trial) -> Vec<TransactionResult> {
         let sums = self.sums(trial);
         let operation = |(sum, &(role, transaction)): (TickCount, &(usize, usize))| {
-            let mut operation = Operation {
+            let mut operation = TransactionResult {
                 role: trial.roles[role].name.clone(),
                 transaction: sum.transaction,
                 committed: sum.committed,
                 empty: sum.empty,
                 failed: sum.failed,
-                ..Operation::default()
+                ..TransactionResult::default()
             };
             Record::new(&trial.transactions[transaction], false, false).merge_into(&mut operation);
             operation

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use litelab_protocol::{Operation, Unfinished, WorkerResult};
+use litelab_protocol::{TransactionResult, Unfinished, WorkerResult};
 
 use crate::clock::{End, NEVER};
 use crate::record::{Counters, Record, add};
@@ -186,7 +186,7 @@ impl Tally {
     pub fn add_to(
         &self,
         worker: &mut WorkerResult,
-        operations: &mut [Operation],
+        operations: &mut [TransactionResult],
         place: impl Fn(usize) -> usize,
     ) -> u64 {
         let totals = self.totals();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     fn seen(tally: &Tally) -> (WorkerResult, Vec<Unfinished>, u64) {
-        let mut operations = [Operation::default()];
+        let mut operations = [TransactionResult::default()];
         let mut worker = WorkerResult::default();
         let ended = tally.add_to(&mut worker, &mut operations, |_| 0);
         assert_eq!(operations[0].ended, worker.ended);
@@ -297,7 +297,7 @@ mod tests {
         tally.met(0, &counters, 1, "no such table");
         assert!(tally.abandon(1_500, window));
         tally.met(0, &counters, 5, "too late");
-        let mut operations = [Operation::default()];
+        let mut operations = [TransactionResult::default()];
         tally.add_to(&mut WorkerResult::default(), &mut operations, |_| 0);
         let [operation] = &operations;
         let seen: Vec<_> =

@@ -28,8 +28,8 @@ pub const MAX_SAFE_INTEGER: u64 = 1 << 53;
 pub use dialect::Dialect;
 pub use invocation::{Interface, Invocation};
 pub use message::{
-    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Message, Operation,
-    Ready, SqliteBuild, Tick, TickCount, TrialResult, Unfinished, Upgrade, WorkerResult,
+    ConnectionSettings, Description, DriverDescription, ErrorCount, Failed, Inspect, Inspection, Message, Ready,
+    SqliteBuild, Tick, TickCount, TransactionResult, TrialResult, Unfinished, Upgrade, WorkerResult,
 };
 pub use transaction::{Begin, Fetch, NowUnit, Param, Source, Statement, Table, Transaction, Work};
 pub use trial::{

@@ -98,7 +98,7 @@ pub struct TrialResult {
     /// Nanoseconds of `elapsed_ns` after the warm-up.
     pub measured_ns: u64,
     /// One entry for each role and transaction.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<TransactionResult>,
     /// One entry for each worker.
     pub workers: Vec<WorkerResult>,
     /// Latencies of the whole trial by name, in nanoseconds. `probe`: lateness of a periodic timer (event loop,
@@ -114,7 +114,7 @@ pub struct TrialResult {
     pub gauges: BTreeMap<String, f64>,
     /// The settings in effect after all workers have ended: one entry for each entry of [`Ready::connections`], in any
     /// order within one database and label. An entry has no settings if SQLite refused the query. The list is empty if
-    /// a transaction is [`Operation::unfinished`], because its connection cannot be queried.
+    /// a transaction is [`TransactionResult::unfinished`], because its connection cannot be queried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ConnectionSettings>,
 }
@@ -123,7 +123,7 @@ pub struct TrialResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Operation {
+pub struct TransactionResult {
     /// Name of the role.
     pub role: String,
     /// Name of the transaction.
@@ -167,7 +167,7 @@ pub struct Operation {
     pub timers: BTreeMap<String, Histogram>,
 }
 
-impl Operation {
+impl TransactionResult {
     /// A count by its name in `counters`.
     #[must_use]
     pub fn counter(&self, name: &str) -> u64 {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::metric::{Measure, Metric, Quantile, Timing};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, TrialResult, Unfinished};
+use litelab_protocol::{TransactionResult, TrialResult, Unfinished};
 
 use crate::outcome::Measurement;
 
@@ -42,7 +42,7 @@ impl<'a> Meter<'a> {
     fn count(&self, metric: &Metric) -> Option<f64> {
         let result = &self.measurement.result;
         let summary = &self.measurement.summary;
-        let total = |of: fn(&Operation) -> u64| sum(operations(result, metric.transaction.as_deref()).map(of));
+        let total = |of: fn(&TransactionResult) -> u64| sum(operations(result, metric.transaction.as_deref()).map(of));
         let whole = |value: Option<f64>| value.filter(|_| metric.transaction.is_none());
         // litelab does not observe the files of a server.
         let of_files = |value: Option<f64>| whole(value).filter(|_| !self.measurement.on_server);
@@ -53,7 +53,7 @@ impl<'a> Meter<'a> {
             // Rows are counted for transactions that began in the window.
             Measure::RowsPerSecond => self.rate(metric, |o| o.rows as f64 * o.ended as f64 / o.measured.max(1) as f64),
             Measure::RowTime => {
-                let time = |o: &Operation| o.service.mean().unwrap_or(0.0) * o.measured as f64;
+                let time = |o: &TransactionResult| o.service.mean().unwrap_or(0.0) * o.measured as f64;
                 let time: f64 = operations(result, metric.transaction.as_deref()).map(time).sum();
                 let rows = total(|o| o.rows);
                 (rows > 0).then(|| time / rows as f64)
@@ -88,7 +88,7 @@ impl<'a> Meter<'a> {
     #[must_use]
     pub fn events(&self, metric: &Metric) -> Option<(u64, u64)> {
         let operations = || operations(&self.measurement.result, metric.transaction.as_deref());
-        let total = |of: fn(&Operation) -> u64| sum(operations().map(of));
+        let total = |of: fn(&TransactionResult) -> u64| sum(operations().map(of));
         let (count, of) = match metric.measure {
             Measure::FailedShare => (total(|o| o.failed), total(finished)),
             Measure::EmptyShare => (total(|o| o.empty), total(finished)),
@@ -108,7 +108,7 @@ impl<'a> Meter<'a> {
         Some((histogram.count(), histogram.max()? as f64))
     }
 
-    fn rate(&self, metric: &Metric, of: fn(&Operation) -> f64) -> Option<f64> {
+    fn rate(&self, metric: &Metric, of: fn(&TransactionResult) -> f64) -> Option<f64> {
         let mut operations = operations(&self.measurement.result, metric.transaction.as_deref()).peekable();
         operations.peek()?;
         operations.map(|o| rate(self.measurement, o, of(o))).sum()
@@ -157,7 +157,7 @@ pub fn cost(result: &TrialResult) -> Option<f64> {
     (done > 0).then(|| (inside + outside) / done as f64)
 }
 
-fn operations<'a>(result: &'a TrialResult, transaction: Option<&str>) -> impl Iterator<Item = &'a Operation> {
+fn operations<'a>(result: &'a TrialResult, transaction: Option<&str>) -> impl Iterator<Item = &'a TransactionResult> {
     result.operations.iter().filter(move |o| transaction.is_none_or(|name| o.transaction == name))
 }
 
@@ -179,13 +179,13 @@ pub fn least_observations(quantile: Quantile) -> Option<u64> {
     }
 }
 
-fn finished(operation: &Operation) -> u64 {
+fn finished(operation: &TransactionResult) -> u64 {
     operation.committed.saturating_add(operation.empty).saturating_add(operation.failed)
 }
 
 /// Rate per second for a count of an operation within its window; `None` if the window is empty.
 #[must_use]
-pub fn rate(measurement: &Measurement, operation: &Operation, count: f64) -> Option<f64> {
+pub fn rate(measurement: &Measurement, operation: &TransactionResult, count: f64) -> Option<f64> {
     let window = window(measurement, &operation.role).filter(|nanos| *nanos > 0)?;
     Some(count / (window as f64 / 1e9))
 }
@@ -200,7 +200,7 @@ pub fn window(measurement: &Measurement, role: &str) -> Option<u64> {
 }
 
 /// Number of scheduled arrivals that were served, and of those due; unscheduled transactions cannot be missed.
-fn served<'a>(operations: impl Iterator<Item = &'a Operation>) -> (u64, u64) {
+fn served<'a>(operations: impl Iterator<Item = &'a TransactionResult>) -> (u64, u64) {
     let scheduled: Vec<_> = operations.filter(|o| o.timers.contains_key("response")).collect();
     let served = sum(scheduled.iter().map(|o| finished(o)));
     let missed = sum(scheduled.iter().map(|o| o.unserved.saturating_add(o.unfinished.len() as u64)));
@@ -244,7 +244,7 @@ fn merge<'a>(result: &'a TrialResult, timing: Timing, transaction: Option<&str>)
 /// Histogram of an operation, including the lower bounds of unfinished transactions, so that an endless wait is not
 /// dropped. `None` if it would be empty, and for a timing of no operation.
 #[must_use]
-pub fn latencies(operation: &Operation, timing: Timing) -> Option<Cow<'_, Histogram>> {
+pub fn latencies(operation: &TransactionResult, timing: Timing) -> Option<Cow<'_, Histogram>> {
     let timer = |name: &str| operation.timers.get(name);
     let unfinished = |bound: fn(&Unfinished) -> Option<u64>| operation.unfinished.iter().filter_map(bound);
     match timing {

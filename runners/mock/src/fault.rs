@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Begin, ConnectionSettings, Database, Executor, Fetch, Load, Operation, Order, Prepare, Sharing, Tick, Trial,
-    TrialResult, Until, WorkerResult, codes,
+    Begin, ConnectionSettings, Database, Executor, Fetch, Load, Order, Prepare, Sharing, Tick, TransactionResult,
+    Trial, TrialResult, Until, WorkerResult, codes,
 };
 
 use crate::{server, settings};
@@ -394,7 +394,7 @@ impl Fault {
 
 /// Replaces the counts of transactions that ended in the window: `of` computes those of operations, `by` those of
 /// workers, from the count of the worker's role. Consistent if a role has one worker and one transaction.
-fn ended(result: &mut TrialResult, of: fn(&Operation) -> u64, by: fn(&WorkerResult, u64) -> u64) {
+fn ended(result: &mut TrialResult, of: fn(&TransactionResult) -> u64, by: fn(&WorkerResult, u64) -> u64) {
     result.operations.iter_mut().for_each(|o| o.ended = of(o));
     for worker in &mut result.workers {
         let of_role = result.operations.iter().filter(|o| o.role == worker.role).map(|o| o.ended).sum();
@@ -416,7 +416,7 @@ fn map(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
 }
 
 /// Adds one committed transaction to every count that includes it.
-fn one_more(operation: &mut Operation) {
+fn one_more(operation: &mut TransactionResult) {
     operation.committed += 1;
     operation.ended += 1;
     operation.measured += 1;

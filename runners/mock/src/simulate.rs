@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use litelab_protocol::generator::{Stream, below, unit};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{
-    Arrivals, Fetch, Load, Operation, Order, Role, Sharing, Tick, TickCount, Trial, TrialResult, Unfinished, Until,
-    WorkerResult, codes,
+    Arrivals, Fetch, Load, Order, Role, Sharing, Tick, TickCount, TransactionResult, Trial, TrialResult, Unfinished,
+    Until, WorkerResult, codes,
 };
 
 use crate::script::{Ending, Script};
@@ -56,7 +56,7 @@ struct Stage<'a> {
     trial: &'a Trial,
     script: &'a Script,
     /// Results for each role and transaction.
-    operations: Vec<Operation>,
+    operations: Vec<TransactionResult>,
     keys: Vec<(usize, usize)>,
     lists: Vec<Vec<Ending>>,
     /// Number of entries played, by database and operation.
@@ -371,13 +371,13 @@ fn waits(trial: &Trial, role: usize) -> bool {
     matches!(trial.roles[role].until, Until::Role { .. })
 }
 
-fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
+fn operation(trial: &Trial, role: usize, transaction: usize) -> TransactionResult {
     let spec = &trial.transactions[transaction];
     let open = matches!(trial.roles[role].load, Load::Open { .. });
     let fetches = spec.timed_rows && spec.statements.iter().any(|s| matches!(s.fetch, Fetch::All | Fetch::Buffer));
     let shares = trial.sharing != Sharing::OwnConnection;
     let timers = [("wait", shares), ("response", open), ("lag", open), ("query", fetches), ("first_row", fetches)];
-    Operation {
+    TransactionResult {
         role: trial.roles[role].name.clone(),
         transaction: spec.name.clone(),
         timers: timers
@@ -385,7 +385,7 @@ fn operation(trial: &Trial, role: usize, transaction: usize) -> Operation {
             .filter(|(_, wanted)| *wanted)
             .map(|(name, _)| (name.into(), Histogram::new()))
             .collect(),
-        ..Operation::default()
+        ..TransactionResult::default()
     }
 }
 

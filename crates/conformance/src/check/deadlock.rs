@@ -1,7 +1,7 @@
 //! A deadlock of two transactions: one of them must fail with the right code, and must be retried if requested.
 
 use litelab_protocol::codes::contention;
-use litelab_protocol::{Begin, Operation, Statement, Transaction};
+use litelab_protocol::{Begin, Statement, Transaction, TransactionResult};
 
 use super::{Found, passed};
 use crate::draft::{Draft, count, statement, transaction};
@@ -36,7 +36,7 @@ fn once(subject: &Subject<'_>, code: &str, attempts: u32, tried: u32) -> Result<
     let (seen, cured) = heard.errors(code);
     // On a busy machine one transaction may end before the other one begins.
     timely!(seen > 0, "two transactions took two rows in the two orders, and none was told of a deadlock");
-    let sum = |of: fn(&Operation) -> u64| operations.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&TransactionResult) -> u64| operations.iter().map(of).sum::<u64>();
     let (failed, committed) = (sum(|o| o.failed), sum(|o| o.committed));
     let wanted = if attempts > 1 { (seen, 0, 2) } else { (0, 1, 1) };
     ensure!(

@@ -35,19 +35,11 @@ pub use orchestration::CHECKS as ORCHESTRATION_CHECKS;
 pub use queue::CHECKS as QUEUE_CHECKS;
 
 use crate::error::Result;
+use crate::report::CheckVerdict;
 use crate::subject::Subject;
 
-/// Result of a check that did not fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// The check passed; a summary of the observation.
-    Passed(String),
-    /// The check does not apply; the reason.
-    Skipped(String),
-}
-
-/// Result of a check, or the description of a failure.
-pub type Found = Result<Finding>;
+/// Result of a check: passed with a summary of the observation, or skipped for a reason. The error describes a failure.
+pub type Found = Result<(CheckVerdict, String)>;
 
 /// One check.
 pub struct Check {
@@ -182,10 +174,10 @@ pub fn of(driver: &DriverDescription) -> Vec<&'static Check> {
 
 /// The result of a check that passed.
 fn passed(detail: impl Into<String>) -> Found {
-    Ok(Finding::Passed(detail.into()))
+    Ok((CheckVerdict::Passed, detail.into()))
 }
 
 /// The result of a check that does not apply.
 fn skipped(reason: impl Into<String>) -> Found {
-    Ok(Finding::Skipped(reason.into()))
+    Ok((CheckVerdict::Skipped, reason.into()))
 }

@@ -2,7 +2,7 @@
 
 use litelab_protocol::generator::{Stream, unit};
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Arrivals, Executor, Load, Operation, Trial, Until};
+use litelab_protocol::{Arrivals, Executor, Load, TransactionResult, Trial, Until};
 
 use super::{Found, passed, sharing};
 use crate::draft::{Draft, TABLE, insert, slow_insert};
@@ -13,7 +13,7 @@ fn open(trial: &mut Trial, rate: f64, arrivals: Arrivals) {
     trial.roles[0].load = Load::Open { rate, arrivals };
 }
 
-fn part<'a>(operation: &'a Operation, name: &str) -> Result<&'a Histogram> {
+fn part<'a>(operation: &'a TransactionResult, name: &str) -> Result<&'a Histogram> {
     operation.timers.get(name).ok_or_else(|| format!("an open load has no `{name}` histogram").into())
 }
 

@@ -1,7 +1,7 @@
 //! Upper bounds on the work of a scenario, whatever the database.
 
 use litelab_model::Variant;
-use litelab_protocol::{Load, Operation, Role, TrialResult, Until};
+use litelab_protocol::{Load, Role, TransactionResult, TrialResult, Until};
 
 /// Tolerance for differences between clocks and timers.
 const TOLERANCE: f64 = 0.02;
@@ -30,7 +30,7 @@ pub fn ceiling(variant: &Variant, result: &TrialResult) -> Result<(), String> {
     }
     for role in &variant.trial.roles {
         let name = &role.name;
-        let of_role = |o: &Operation| o.role == *name;
+        let of_role = |o: &TransactionResult| o.role == *name;
         match role.load {
             Load::Closed { think_us } => {
                 let pause = (held(variant, role) + think_us) as f64 / 1e6;
@@ -58,7 +58,7 @@ pub fn ceiling(variant: &Variant, result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
-fn sum(result: &TrialResult, which: impl Fn(&Operation) -> bool, of: fn(&Operation) -> u64) -> u64 {
+fn sum(result: &TrialResult, which: impl Fn(&TransactionResult) -> bool, of: fn(&TransactionResult) -> u64) -> u64 {
     result.operations.iter().filter(|o| which(o)).map(of).sum()
 }
 

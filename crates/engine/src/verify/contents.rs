@@ -8,7 +8,7 @@ use std::time::Duration;
 use litelab_database::{Guard, describe, quoted};
 use litelab_model::{Variant, expression};
 use litelab_protocol::content::ContentHash;
-use litelab_protocol::{Operation, TrialResult};
+use litelab_protocol::{TransactionResult, TrialResult};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -201,7 +201,7 @@ fn open(variant: &Variant, path: &Path) -> Result<Guard, String> {
 /// The value of a count named in an invariant: `committed.enqueue`.
 fn count(result: &TrialResult, name: &str) -> Result<f64, String> {
     let (what, transaction) = name.split_once('.').unwrap_or((name, ""));
-    let of: fn(&Operation) -> u64 = match what {
+    let of: fn(&TransactionResult) -> u64 = match what {
         "committed" => |o| o.committed,
         "empty" => |o| o.empty,
         "failed" => |o| o.failed,

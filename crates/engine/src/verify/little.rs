@@ -2,7 +2,7 @@
 
 use litelab_model::Variant;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{Operation, TrialResult, Until};
+use litelab_protocol::{TransactionResult, TrialResult, Until};
 
 /// Relative tolerance. The law is exact; the rest is the harness's own work and the precision of the histogram.
 const TOLERANCE: f64 = 0.05;
@@ -29,7 +29,7 @@ pub(super) fn little(variant: &Variant, result: &TrialResult) -> Option<f64> {
 fn of_role(result: &TrialResult, role: &str) -> Option<f64> {
     let operations = || result.operations.iter().filter(|o| o.role == role);
     let workers = || result.workers.iter().filter(|w| w.role == role);
-    let sum = |of: fn(&Operation) -> u64| operations().map(of).sum::<u64>();
+    let sum = |of: fn(&TransactionResult) -> u64| operations().map(of).sum::<u64>();
     let (measured, failed) = (sum(|o| o.measured), sum(|o| o.failed + o.empty));
     let mut services = Histogram::new();
     operations().for_each(|o| services.merge(&o.service));

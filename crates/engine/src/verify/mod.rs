@@ -9,7 +9,7 @@ mod work;
 
 use litelab_model::Variant;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ConnectionSettings, Dialect, Load, Operation, TrialResult, Until};
+use litelab_protocol::{ConnectionSettings, Dialect, Load, TransactionResult, TrialResult, Until};
 
 pub use ceiling::ceiling;
 pub use contents::{Contents, Files, content_hash, databases};
@@ -164,7 +164,7 @@ pub fn storage(result: &TrialResult) -> Result<(), String> {
     Ok(())
 }
 
-fn operations<'a>(result: &'a TrialResult, role: &'a str) -> impl Iterator<Item = &'a Operation> {
+fn operations<'a>(result: &'a TrialResult, role: &'a str) -> impl Iterator<Item = &'a TransactionResult> {
     result.operations.iter().filter(move |o| o.role == role)
 }
 
@@ -237,8 +237,8 @@ mod tests {
     fn a_verified_row_with_wrong_content_fails_the_trial() {
         let result = |mismatches: u64| {
             let counters = [("verified".to_owned(), 8), ("mismatches".to_owned(), mismatches)].into();
-            let operation = Operation { transaction: "scan".into(), counters, ..Operation::default() };
-            TrialResult { operations: vec![Operation::default(), operation], ..TrialResult::default() }
+            let operation = TransactionResult { transaction: "scan".into(), counters, ..TransactionResult::default() };
+            TrialResult { operations: vec![TransactionResult::default(), operation], ..TrialResult::default() }
         };
         assert_eq!(verified(&result(0)), Ok(()));
         let wrong = "transaction `scan`: 2 of 8 verified rows have wrong content";

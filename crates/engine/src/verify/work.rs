@@ -1,7 +1,7 @@
 //! Check that the work of a trial was done: failed transactions, and transactions without effect.
 
 use litelab_model::Variant;
-use litelab_protocol::{Begin, Dialect, ErrorCount, Invocation, Operation, Transaction, TrialResult, codes};
+use litelab_protocol::{Begin, Dialect, ErrorCount, Invocation, Transaction, TransactionResult, TrialResult, codes};
 use litelab_record::outcome::Flag;
 
 use crate::runner::NOOP;
@@ -33,7 +33,7 @@ pub fn failures(variant: &Variant, result: &TrialResult) -> Result<(), String> {
 }
 
 /// Remedy for an error that SQLite returned to a transaction; `None` if none is known.
-fn hint(variant: &Variant, operation: &Operation, code: &str) -> Option<&'static str> {
+fn hint(variant: &Variant, operation: &TransactionResult, code: &str) -> Option<&'static str> {
     let transaction = of(variant, operation)?;
     let is = |listed: &str| variant.dialect == Dialect::Sqlite && codes::stands_for(listed, code);
     if is("SQLITE_BUSY") && transaction.begin == Begin::Deferred && transaction.writes {
@@ -61,7 +61,7 @@ pub(super) fn idle(variant: &Variant, result: &TrialResult) -> Vec<Flag> {
     if variant.trial.driver == NOOP {
         return Vec::new();
     }
-    let flag = |o: &Operation, count: u64, empty: bool| Flag::Idle {
+    let flag = |o: &TransactionResult, count: u64, empty: bool| Flag::Idle {
         role: o.role.clone(),
         transaction: o.transaction.clone(),
         count,
@@ -78,7 +78,7 @@ pub(super) fn idle(variant: &Variant, result: &TrialResult) -> Vec<Flag> {
     flags
 }
 
-fn of<'a>(variant: &'a Variant, operation: &Operation) -> Option<&'a Transaction> {
+fn of<'a>(variant: &'a Variant, operation: &TransactionResult) -> Option<&'a Transaction> {
     variant.trial.transactions.iter().find(|t| t.name == operation.transaction)
 }
 
@@ -108,7 +108,7 @@ mod tests {
     fn result(committed: u64, empty: u64, failed: u64, rows: u64) -> TrialResult {
         let count = ErrorCount { seen: failed, cured: 0, message: Some("UNIQUE constraint failed: t.id".into()) };
         let other = ErrorCount { seen: failed + 5, cured: failed + 5, message: Some("database is locked".into()) };
-        let operation = Operation {
+        let operation = TransactionResult {
             role: "w".into(),
             transaction: "insert".into(),
             committed,
@@ -117,7 +117,7 @@ mod tests {
             measured: committed,
             rows,
             errors: [("SQLITE_CONSTRAINT_PRIMARYKEY".into(), count), ("SQLITE_BUSY".into(), other)].into(),
-            ..Operation::default()
+            ..TransactionResult::default()
         };
         TrialResult { operations: vec![operation], ..TrialResult::default() }
     }

@@ -4,7 +4,7 @@
 
 use litelab_engine::verify::{self, Contents};
 use litelab_model::{Options, Variant, library, resolve};
-use litelab_protocol::{Dialect, Operation, TrialResult, Unfinished};
+use litelab_protocol::{Dialect, TransactionResult, TrialResult, Unfinished};
 
 /// A node as seen by its client.
 struct Node {
@@ -40,7 +40,7 @@ fn variant() -> Variant {
 
 /// A result with these numbers of acknowledged and failed transactions.
 fn told(committed: u64, failed: u64) -> TrialResult {
-    let operation = Operation {
+    let operation = TransactionResult {
         role: "w".into(),
         transaction: "enter".into(),
         committed,
@@ -48,7 +48,7 @@ fn told(committed: u64, failed: u64) -> TrialResult {
         ended: committed,
         measured: committed,
         rows: committed,
-        ..Operation::default()
+        ..TransactionResult::default()
     };
     TrialResult { operations: vec![operation], ..TrialResult::default() }
 }

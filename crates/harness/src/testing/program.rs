@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 
-use litelab_protocol::{Failed, Inspect, Inspection, Message, Operation, Ready, Tick, Trial, TrialResult};
+use litelab_protocol::{Failed, Inspect, Inspection, Message, Ready, Tick, TransactionResult, Trial, TrialResult};
 
 /// Line that follows the trial on a runner's standard input.
 pub const GO: &str = "{\"type\":\"go\"}\n";
@@ -24,14 +24,14 @@ pub struct Outcome {
 impl Outcome {
     /// Result of one role and transaction.
     #[must_use]
-    pub fn operation(&self, role: &str, transaction: &str) -> &Operation {
+    pub fn operation(&self, role: &str, transaction: &str) -> &TransactionResult {
         let found = self.result.operations.iter().find(|o| o.role == role && o.transaction == transaction);
         found.unwrap_or_else(|| panic!("no {role} {transaction}"))
     }
 
     /// Result of a trial with one role and transaction.
     #[must_use]
-    pub fn only(&self) -> &Operation {
+    pub fn only(&self) -> &TransactionResult {
         assert_eq!(self.result.operations.len(), 1);
         &self.result.operations[0]
     }

@@ -126,12 +126,12 @@ pub struct Noise {
     /// Rate of false positives with the 95 % interval of Clopper and Pearson; `None` without experiments.
     pub false_rate: Option<Estimate>,
     /// Smallest detectable difference by number of rounds.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<DetectableEffect>,
 }
 
 /// Smallest difference that a number of rounds can detect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Effect {
+pub struct DetectableEffect {
     /// Number of rounds.
     pub rounds: u32,
     /// Relative difference, as a fraction, detected with 80 % probability at 95 % confidence; `None` if there are too
@@ -194,7 +194,10 @@ pub(crate) mod testkit {
                 experiments: 10,
                 false_differences: 1,
                 false_rate: proportion(1, 10, Confidence::P95).ok(),
-                effects: vec![Effect { rounds: 6, effect: Some(0.08) }, Effect { rounds: 5, effect: None }],
+                effects: vec![
+                    DetectableEffect { rounds: 6, effect: Some(0.08) },
+                    DetectableEffect { rounds: 5, effect: None },
+                ],
             }],
             clock: Clock { cost_ns: 21.5, resolution_ns: 10 },
             runners: vec![],

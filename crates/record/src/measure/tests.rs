@@ -2,7 +2,7 @@
 
 use litelab_model::Metric;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ErrorCount, Operation, Unfinished, WorkerResult};
+use litelab_protocol::{ErrorCount, TransactionResult, Unfinished, WorkerResult};
 
 use super::{Meter, cost};
 use crate::outcome::Measurement;
@@ -11,8 +11,8 @@ fn metric(name: &str) -> Metric {
     name.parse().unwrap()
 }
 
-fn operation(role: &str, transaction: &str, service: Histogram) -> Operation {
-    Operation { role: role.into(), transaction: transaction.into(), service, ..Operation::default() }
+fn operation(role: &str, transaction: &str, service: Histogram) -> TransactionResult {
+    TransactionResult { role: role.into(), transaction: transaction.into(), service, ..TransactionResult::default() }
 }
 
 /// A histogram, which stores values below 2048 ns exactly.
@@ -29,7 +29,7 @@ fn named((name, histogram): (&str, Histogram)) -> (String, Histogram) {
 /// A measurement of two seconds with two roles, two transactions, a warm-up and errors.
 fn measurement() -> Measurement {
     let mut measurement = Measurement { database_bytes: 8 << 20, ..Measurement::default() };
-    let write = Operation {
+    let write = TransactionResult {
         committed: 150,
         ended: 100,
         measured: 100,
@@ -40,7 +40,7 @@ fn measurement() -> Measurement {
         timers: [("wait".to_owned(), histogram([7, 7, 9]))].into(),
         ..operation("writers", "write", histogram(1..=100))
     };
-    let read = Operation {
+    let read = TransactionResult {
         committed: 50,
         ended: 50,
         measured: 50,

@@ -1,6 +1,6 @@
 //! Computes the noise of a host from a run of identical variants.
 
-use litelab_record::calibration::{Effect, Noise, Work};
+use litelab_record::calibration::{DetectableEffect, Noise, Work};
 use litelab_stats::{Aa, Confidence, PairedRatio, Planner};
 
 use crate::analysis::{Analysis, pairs};
@@ -33,7 +33,8 @@ pub fn noise(analysis: &Analysis) -> Vec<Noise> {
             let (Some(spread), Ok(overall)) = (aa.overall.spread, PairedRatio::from_rounds(&rounds, together)) else {
                 continue;
             };
-            let effect = |rounds| Effect { rounds, effect: Planner::default().smallest_effect(spread, rounds) };
+            let effect =
+                |rounds| DetectableEffect { rounds, effect: Planner::default().smallest_effect(spread, rounds) };
             found.push(Noise {
                 work,
                 metric: metric.clone(),

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use litelab_model::metric::Timing;
 use litelab_model::text::printable;
-use litelab_protocol::Operation;
+use litelab_protocol::TransactionResult;
 use litelab_protocol::histogram::Histogram;
 use litelab_record::measure;
 use litelab_record::outcome::{Measurement, Outcome, TrialRecord};
@@ -79,7 +79,7 @@ fn rows(record: &TrialRecord, info: &RunInfo) -> Vec<Vec<String>> {
     }
 }
 
-fn operation(operation: &Operation, measurement: &Measurement) -> Vec<String> {
+fn operation(operation: &TransactionResult, measurement: &Measurement) -> Vec<String> {
     let rate = |count: f64| text(measure::rate(measurement, operation, count));
     let ended = operation.ended as f64;
     let sum = |of: fn(&litelab_protocol::ErrorCount) -> u64| {

@@ -1,7 +1,7 @@
 //! Errors by their extended names, and rollbacks.
 
 use crate::common::*;
-use litelab_protocol::{Begin, Fetch, Operation, Prepare, Retry, Source};
+use litelab_protocol::{Begin, Fetch, Prepare, Retry, Source, TransactionResult};
 
 fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     let scratch = Scratch::new();
@@ -20,7 +20,7 @@ fn a_reader_that_becomes_a_writer_meets_another(driver: &str) {
     let mut trial = trial(driver, vec![scratch.database()], vec![upgrade], vec![role("w", 2, &[0], count(20))]);
     let mut sum = 1;
     // On a busy machine one may end before the other begins.
-    let met = |only: &Operation| timely(only.errors.contains_key("SQLITE_BUSY_SNAPSHOT"), "they never met");
+    let met = |only: &TransactionResult| timely(only.errors.contains_key("SQLITE_BUSY_SNAPSHOT"), "they never met");
     tries(|_| {
         let outcome = RUNNER.run(&trial);
         let only = outcome.only();

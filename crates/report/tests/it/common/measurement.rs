@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use litelab_model::Variant;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ConnectionSettings, ErrorCount, Operation, TrialResult, WorkerResult};
+use litelab_protocol::{ConnectionSettings, ErrorCount, TransactionResult, TrialResult, WorkerResult};
 use litelab_record::Summary;
 use litelab_record::outcome::{Flag, Measurement, Probe, ResponseTimes, SearchOutcome, Series};
 
@@ -71,7 +71,7 @@ impl Numbers {
         let role = variant.trial.roles.first().map_or("writers", |r| r.name.as_str());
         let busy = ErrorCount { seen: self.busy, cured: self.busy, message: None };
         let busy = (self.busy > 0).then(|| ("SQLITE_BUSY".to_owned(), busy)).into_iter();
-        let operation = Operation {
+        let operation = TransactionResult {
             committed: self.committed,
             failed: self.failed,
             ended: self.committed,
@@ -83,7 +83,7 @@ impl Numbers {
         let others = self.others.iter().map(|(name, committed, nanos)| {
             let mut service = Histogram::new();
             (0..*committed).for_each(|_| service.record(*nanos));
-            Operation {
+            TransactionResult {
                 committed: *committed,
                 ended: *committed,
                 measured: *committed,
@@ -156,8 +156,8 @@ pub fn connection(journal_mode: &str, synchronous: i64) -> ConnectionSettings {
     }
 }
 
-pub fn operation(role: &str, transaction: &str, service: Histogram) -> Operation {
-    Operation { role: role.into(), transaction: transaction.into(), service, ..Operation::default() }
+pub fn operation(role: &str, transaction: &str, service: Histogram) -> TransactionResult {
+    TransactionResult { role: role.into(), transaction: transaction.into(), service, ..TransactionResult::default() }
 }
 
 /// 400 ns inside and 100 ns outside each of 1000 transactions.
@@ -165,7 +165,7 @@ pub fn noop() -> TrialResult {
     let mut service = Histogram::new();
     (0..1000).for_each(|_| service.record(400));
     let operation =
-        Operation { committed: 1000, ended: 1000, measured: 1000, ..operation("writers", "insert", service) };
+        TransactionResult { committed: 1000, ended: 1000, measured: 1000, ..operation("writers", "insert", service) };
     let worker = WorkerResult {
         role: "writers".into(),
         committed: 1000,
