@@ -54,8 +54,10 @@ pub struct LevelAnswer {
     pub estimate: Estimate,
     /// Variants of the level that are not shown to be worse.
     pub ties: Vec<usize>,
-    /// Number of variants of the level, the best one included.
+    /// Number of judged variants of the level, the best one included.
     pub of: usize,
+    /// Number of variants of the level that were measured and cannot be judged.
+    pub unjudged: usize,
     /// Ratio to the best variant of the safest level; `None` for that level, and without an interval.
     #[serde(serialize_with = "serial::ratio_if_any")]
     pub over_safest: Option<PairedRatio>,
@@ -207,7 +209,8 @@ pub(super) fn answer(
         let is_settled = across.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Equivalent));
         if let Some(level) = level(best, others, (metric, &longest), ties) {
             let over_safest = over_safest.filter(|paired| paired.ratio.interval().is_some());
-            levels.push(LevelAnswer { over_safest, dominated, ..level });
+            let measured = variants.iter().filter(|v| v.durability == *durability && v.measured > 0).count();
+            levels.push(LevelAnswer { over_safest, dominated, unjudged: measured - of.len(), ..level });
         }
         open.push((*best, compared.into_iter().chain(across.into_iter().filter(|_| !is_settled)).collect()));
     }
@@ -251,6 +254,7 @@ fn level(
         estimate,
         ties,
         of: others.len() + 1,
+        unjudged: 0,
         over_safest: None,
         dominated: false,
         longest: best.estimate(longest).copied(),

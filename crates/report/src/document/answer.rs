@@ -120,6 +120,9 @@ fn line(
     if let Some(ties) = ties(level, analysis) {
         text.push_str(&format!("; {ties}"));
     }
+    if level.unjudged > 0 {
+        text.push_str(&format!("; {} not judged", number::counted(level.unjudged as u64, "other")));
+    }
     if let (true, Some(share)) = (level.starvation != Starvation::No, &level.fairness) {
         let share = number::percent((share.value * 100.0).round() / 100.0);
         text.push_str(&format!("; but its slowest worker gets {share} of the mean"));

@@ -80,6 +80,14 @@ fn a_variant_whose_trials_fail_is_not_chosen_by_those_that_are_left() {
     };
     assert!(of(2).ratio.is_err_and(|why| why.contains("3 of 12 trials")), "quicker, by the trials that are left");
     assert_eq!(of(3).verdict, Verdict::Slower);
+    // The best of those that are left says that there are others.
+    let failing = |round: u32, variant: usize| match (variant, round % 4) {
+        (1, 0) => Some(Gives::Failure(FailureKind::Runner, "disk I/O error")),
+        _ => trial(round, variant),
+    };
+    let text = shown(&run(12, failing));
+    let line = text.lines().find(|line| line.contains("► safe: WAL FULL, ")).expect("a best one");
+    assert!(line.ends_with("; 1 other not judged"), "{line}");
     // One that is slower although it fails is slower.
     let failing = |round: u32, variant: usize| match (variant, round % 4) {
         (3, 0) => Some(Gives::Failure(FailureKind::Runner, "disk I/O error")),

@@ -6,7 +6,9 @@ use crate::common;
 use crate::common::plan::{outcome, study, transaction};
 use crate::common::record;
 use litelab_protocol::{Begin, Transaction};
-use litelab_record::calibration::{Clock, Effect, Host, HostCalibration, Noise, RunnerCost, StoredCalibration, Work};
+use litelab_record::calibration::{
+    Clock, DetectableEffect, Host, HostCalibration, Noise, RunnerCost, StoredCalibration, Work,
+};
 use litelab_record::environment::{FsyncProbe, LoadWindow, SyncLatency};
 use litelab_record::{Recorder, RunFile, RunInfo};
 use litelab_report::calibration::{forecasts, noise};
@@ -27,7 +29,8 @@ fn calibration(spread: f64) -> HostCalibration {
         let rounds: Vec<(f64, f64)> =
             (0..60).map(|i| (1.0, ([d, -d][i % 2] * (0.5 + (i / 2) as f64 / 30.0)).exp())).collect();
         let aa = Aa::of(&rounds, 6, Confidence::P95).unwrap();
-        let effect = |rounds| Effect { rounds, effect: Planner::default().smallest_effect(Spread::normal(s), rounds) };
+        let effect =
+            |rounds| DetectableEffect { rounds, effect: Planner::default().smallest_effect(Spread::normal(s), rounds) };
         Noise {
             work,
             metric: metric.parse().unwrap(),
