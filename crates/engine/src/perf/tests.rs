@@ -27,7 +27,7 @@ fn a_refusal_names_the_remedy() {
     let forbidden = "Error:\nAccess to performance monitoring and observability operations is limited.\nConsider…\n";
     let said = explain(forbidden, "4");
     assert!(said.contains("perf_event_paranoid is 4") && said.contains("sysctl") && !said.contains('\n'), "{said}");
-    let seccomp = "Error:\nThe sys_perf_event_open() syscall returned with 1 (TransactionResult not permitted)\n";
+    let seccomp = "Error:\nThe sys_perf_event_open() syscall returned with 1 (Operation not permitted)\n";
     assert!(explain(seccomp, "").contains("not known"), "{}", explain(seccomp, ""));
     // A message that is not a refusal is passed on unchanged.
     assert_eq!(explain("Error:\n  unknown option `control'\nUsage: …", "2"), "perf failed: unknown option `control'");

@@ -21,11 +21,11 @@ const BATCH_SIZE: &str = "batch_size";
 pub struct Apalis {
     runtime: Runtime,
     queue: Queue,
-    operations: Vec<Vec<Option<TransactionResult>>>,
+    operations: Vec<Vec<Option<Operation>>>,
 }
 
-/// TransactionResult of a statement.
-enum TransactionResult {
+/// Operation of a statement.
+enum Operation {
     Enqueue,
     Claim(Job),
     Finish { done: bool },
@@ -40,7 +40,7 @@ impl Row for Claimed {
     }
 }
 
-impl TransactionResult {
+impl Operation {
     /// Parses the operation. The harness has compared the statement with the definition of the interface.
     fn new(statement: &Statement) -> Result<Option<Self>, Fault> {
         let invocation = Invocation::parse(&statement.sql).map_err(Fault::Other)?;
@@ -82,7 +82,7 @@ impl Session for Apalis {
     }
 
     fn prepare(&mut self, transactions: &[Transaction], _: &[usize], _: Prepare) -> Result<(), Fault> {
-        let all = |t: &Transaction| t.statements.iter().map(TransactionResult::new).collect::<Result<_, _>>();
+        let all = |t: &Transaction| t.statements.iter().map(Operation::new).collect::<Result<_, _>>();
         self.operations = transactions.iter().map(all).collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -103,13 +103,13 @@ impl Session for Apalis {
     fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
         let argument = |at: usize| call.values.bound(&call.slots[at], effect.yielded);
         match &self.operations[call.transaction][call.statement] {
-            Some(TransactionResult::Enqueue) => {
+            Some(Operation::Enqueue) => {
                 let priority = if let Bound::Integer(priority) = argument(1) { priority.max(0) as usize } else { 0 };
                 let payload = argument(0).to_text();
                 self.runtime.block_on(self.queue.enqueue(payload, priority))?;
                 Ok(1)
             }
-            Some(TransactionResult::Claim(job)) => {
+            Some(Operation::Claim(job)) => {
                 let Some(task) = self.runtime.block_on(self.queue.claim())? else { return Ok(0) };
                 effect.note_query(call);
                 if call.spec.fetch != Fetch::None {
@@ -119,7 +119,7 @@ impl Session for Apalis {
                 effect.remember(call, &task)?;
                 Ok(1)
             }
-            Some(TransactionResult::Finish { done }) => {
+            Some(Operation::Finish { done }) => {
                 let id = argument(0).to_text();
                 Ok(u64::from(self.runtime.block_on(self.queue.finish(&id, *done))?))
             }
