@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use litelab_engine::merge::merge;
-use litelab_engine::process::{RunnerProcess, kind};
+use litelab_engine::process::RunnerProcess;
 use litelab_engine::runner::Runner;
 use litelab_engine::split::split;
 use litelab_engine::trial::Patience;
@@ -76,7 +76,7 @@ impl Started {
                 Message::Failed(failed) => {
                     return Err(format!("it failed where `ready` was due: {}", failed.reason).into());
                 }
-                other => return Err(format!("it said `{}` where `ready` was due", kind(&other)).into()),
+                other => return Err(format!("it said `{}` where `ready` was due", other.kind()).into()),
             }
             started.processes.push(process);
         }
@@ -126,7 +126,7 @@ impl Started {
             match line {
                 Message::Tick(tick) => committed += tick.counts.iter().map(|count| count.committed).sum::<u64>(),
                 Message::Failed(failed) => return Err(format!("the trial failed: {}", failed.reason).into()),
-                other => return Err(format!("it was to be killed, and said `{}` before", kind(&other)).into()),
+                other => return Err(format!("it was to be killed, and said `{}` before", other.kind()).into()),
             }
         }
         // Dropping a process that still runs kills it.
@@ -144,7 +144,7 @@ impl Started {
                     ends(process, 1, "after `failed`", self.patience)?;
                     return Ok(failed);
                 }
-                other => return Err(format!("it said `{}` in place of `failed`", kind(&other)).into()),
+                other => return Err(format!("it said `{}` in place of `failed`", other.kind()).into()),
             }
         }
     }
@@ -163,7 +163,7 @@ impl Started {
         let until = Instant::now() + wait;
         for process in &mut self.processes {
             match process.next_line(until.saturating_duration_since(Instant::now()), &mut || true) {
-                Ok(line) => return Err(format!("it was not told to go, and said `{}`", kind(&line)).into()),
+                Ok(line) => return Err(format!("it was not told to go, and said `{}`", line.kind()).into()),
                 // So the engine reports that no line came.
                 Err(e) if e.contains("said nothing for") => {}
                 Err(e) => return Err(e).at("while it waited for `go`"),
@@ -190,7 +190,7 @@ pub fn refused(runner: &Runner, directory: &Path, patience: Patience, trial: &Tr
                 gone = true;
             }
             Message::Tick(_) if gone => {}
-            other => return Err(format!("it said `{}` in place of `failed`", kind(&other)).into()),
+            other => return Err(format!("it said `{}` in place of `failed`", other.kind()).into()),
         }
     }
 }
@@ -203,7 +203,7 @@ fn next(process: &mut RunnerProcess, patience: Patience, begun: Instant) -> Resu
 /// A process must end with this exit code and without another line.
 fn ends(process: &mut RunnerProcess, wanted: i32, when: &str, patience: Patience) -> Result {
     if let Some(line) = process.line_after_last(patience.silence).at(when)? {
-        return Err(format!("it said `{}` {when}", kind(&line)).into());
+        return Err(format!("it said `{}` {when}", line.kind()).into());
     }
     ensure!(process.settle(), "it did not end {when}");
     let status = process.finish()?.status;

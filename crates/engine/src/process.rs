@@ -378,17 +378,6 @@ impl Drop for RunnerProcess {
     }
 }
 
-/// Kind of a line, as its `type` names it.
-#[must_use]
-pub fn kind(line: &Message) -> &'static str {
-    match line {
-        Message::Ready(_) => "ready",
-        Message::Tick(_) => "tick",
-        Message::Result(_) => "result",
-        Message::Failed(_) => "failed",
-    }
-}
-
 fn bad_line(text: &str, error: &serde_json::Error) -> String {
     let start: String = text.trim_end().chars().take(80).collect();
     format!("the runner said what is no line of the protocol ({error}): {start}")

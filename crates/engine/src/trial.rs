@@ -19,7 +19,7 @@ use crate::kills::Kills;
 use crate::merge::merge;
 use crate::perf::Perf;
 use crate::placed::{Placed, place};
-use crate::process::{POLL, RunnerProcess, SILENT, Silence, kind};
+use crate::process::{POLL, RunnerProcess, SILENT, Silence};
 use crate::runner::NOOP;
 use crate::servers::NodeFault;
 use crate::split::split;
@@ -236,7 +236,7 @@ fn open(
                 Ok(())
             }
             Ok(Message::Failed(failed)) => Err(refused(&failed)),
-            Ok(other) => Err(broken(&process, &format!("the runner said `{}` where `ready` was due", kind(&other)))),
+            Ok(other) => Err(broken(&process, &format!("the runner said `{}` where `ready` was due", other.kind()))),
             Err(e) => Err(Stop::new(FailureKind::Runner, e)),
         };
         processes.push(process);
@@ -310,7 +310,7 @@ fn drive(
                 Err(_) if kills.killed(index) => process.expect_killed(),
                 Ok(Some(Message::Failed(failed))) => return Err(refused(&failed)),
                 Ok(Some(other @ Message::Ready(_))) => {
-                    return Err(broken(process, &format!("the runner said `{}` twice", kind(&other))));
+                    return Err(broken(process, &format!("the runner said `{}` twice", other.kind())));
                 }
                 Err(e) if kills.is_victim(index) => {
                     let how = e.strip_prefix("the runner died").map_or_else(|| format!(": {e}"), str::to_owned);

@@ -27,6 +27,19 @@ pub enum Message {
     Failed(Failed),
 }
 
+impl Message {
+    /// The message's `type`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Ready(_) => "ready",
+            Self::Tick(_) => "tick",
+            Self::Result(_) => "result",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
 /// The settings in effect before the trial starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
