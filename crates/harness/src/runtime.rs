@@ -17,7 +17,7 @@ use crate::probe::Probed;
 use crate::runtime_probe;
 use crate::state::{MAX_BLOCKING_THREADS, TrialState};
 use crate::threads::{self, panicked};
-use crate::transaction::{Execution, Transactions};
+use crate::transaction::Transactions;
 use crate::worker::Worker;
 
 /// Longest wait for the probe of a runtime in which a worker hangs.
@@ -33,16 +33,16 @@ pub fn run_blocking<H, E>(
 ) -> Finished<H>
 where
     H: Send + 'static,
-    E: Fn(&mut Transactions, &mut H) -> Result<Execution, Fault> + Copy + Send + Sync + 'static,
+    E: Fn(&mut Transactions, &mut H) -> Result<(), Fault> + Copy + Send + Sync + 'static,
 {
     let inline = move |mut transactions: Box<Transactions>, mut handle: Box<H>| async move {
-        let execution = execute(&mut transactions, &mut handle)?;
-        Ok::<_, Fault>((transactions, handle, execution))
+        execute(&mut transactions, &mut handle)?;
+        Ok::<_, Fault>((transactions, handle))
     };
     let offload = move |mut transactions: Box<Transactions>, mut handle: Box<H>| async move {
         let call = move || {
-            let execution = execute(&mut transactions, &mut handle)?;
-            Ok::<_, Fault>((transactions, handle, execution))
+            execute(&mut transactions, &mut handle)?;
+            Ok::<_, Fault>((transactions, handle))
         };
         spawn_blocking(call).await.map_err(broken).flatten()
     };
@@ -66,7 +66,7 @@ pub fn run<H, E, F>(
 where
     H: Send + 'static,
     E: Fn(Box<Transactions>, Box<H>) -> F + Copy + Send + Sync + 'static,
-    F: Future<Output = Result<(Box<Transactions>, Box<H>, Execution), Fault>> + Send + 'static,
+    F: Future<Output = Result<(Box<Transactions>, Box<H>), Fault>> + Send + 'static,
 {
     let start = Start::of(state, workers.len());
     let (send, ended) = mpsc::channel();

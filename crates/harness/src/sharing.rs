@@ -15,7 +15,7 @@ use crate::monitor::Done;
 use crate::runtime;
 use crate::session::Open;
 use crate::state::TrialState;
-use crate::transaction::{Execution, Transactions};
+use crate::transaction::Transactions;
 
 /// Connections to one database that workers share.
 enum Shared<S> {
@@ -32,9 +32,10 @@ enum Handle<S> {
     Shared(Arc<Shared<S>>),
 }
 
-/// Connections that are lent for one transaction each, the most recently returned first.
+/// Connections that are lent for one transaction each, the most recently returned first. Boxed, because they move twice
+/// for each transaction.
 struct Pool<S> {
-    free: Mutex<Vec<S>>,
+    free: Mutex<Vec<Box<S>>>,
     given_back: Condvar,
 }
 
@@ -44,14 +45,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<S> Pool<S> {
-    fn new(mut connections: Vec<S>) -> Self {
+    fn new(connections: Vec<S>) -> Self {
         // Lending starts at the end of the list, so that the connection opened first is lent first.
-        connections.reverse();
-        Self { free: Mutex::new(connections), given_back: Condvar::new() }
+        let free = connections.into_iter().rev().map(Box::new).collect();
+        Self { free: Mutex::new(free), given_back: Condvar::new() }
     }
 
     #[inline(always)]
-    fn take(&self) -> S {
+    fn take(&self) -> Box<S> {
         let mut free = lock(&self.free);
         loop {
             match free.pop() {
@@ -62,7 +63,7 @@ impl<S> Pool<S> {
     }
 
     #[inline(always)]
-    fn give_back(&self, session: S) {
+    fn give_back(&self, session: Box<S>) {
         lock(&self.free).push(session);
         self.given_back.notify_one();
     }
@@ -74,7 +75,7 @@ enum Lease<'a, S> {
     /// The worker's own connection, with the write lock if the transaction needs it.
     Own(&'a mut S, Option<MutexGuard<'a, ()>>),
     Locked(MutexGuard<'a, S>),
-    Lent(&'a Pool<S>, S),
+    Lent(&'a Pool<S>, Box<S>),
 }
 
 impl<S> Lease<'_, S> {
@@ -105,12 +106,12 @@ impl<S> Lease<'_, S> {
 impl<S: Open> Handle<S> {
     /// Waits for a connection and executes the next transaction on it.
     #[inline(always)]
-    fn execute(transactions: &mut Transactions, handle: &mut Self) -> Result<Execution, Fault> {
+    fn execute(transactions: &mut Transactions, handle: &mut Self) -> Result<(), Fault> {
         let mut lease = handle.lease(transactions.writes());
         let shares = lease.shares();
-        let execution = transactions.execute(lease.session(), shares)?;
+        transactions.execute(lease.session(), shares)?;
         lease.end();
-        Ok(execution)
+        Ok(())
     }
 
     /// Waits for a connection for one transaction.
@@ -134,7 +135,7 @@ impl<S> Shared<S> {
         let inner = |mutex: Mutex<S>| mutex.into_inner().unwrap_or_else(PoisonError::into_inner);
         let all = |label: &'static str, pool: Pool<S>| {
             let sessions = pool.free.into_inner().unwrap_or_else(PoisonError::into_inner);
-            sessions.into_iter().map(move |session| (label, session))
+            sessions.into_iter().map(move |session| (label, *session))
         };
         match self {
             Self::One(session) => vec![("shared", inner(session))],

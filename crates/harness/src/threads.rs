@@ -10,7 +10,7 @@ use crate::conversation::exit_failed;
 use crate::fault::Fault;
 use crate::monitor::{Done, Ended, Finished, watch};
 use crate::state::TrialState;
-use crate::transaction::{Execution, Transactions};
+use crate::transaction::Transactions;
 use crate::worker::Worker;
 
 /// Starts all workers together, and waits until each has ended or its drain has passed. `execute` runs a transaction on
@@ -18,7 +18,7 @@ use crate::worker::Worker;
 pub fn run<H, E>(state: &'static TrialState, workers: Vec<(Worker, H)>, execute: E) -> Finished<H>
 where
     H: Send + 'static,
-    E: Fn(&mut Transactions, &mut H) -> Result<Execution, Fault> + Copy + Send + 'static,
+    E: Fn(&mut Transactions, &mut H) -> Result<(), Fault> + Copy + Send + 'static,
 {
     let barrier = Arc::new((Barrier::new(workers.len() + 1), OnceLock::new()));
     let start = move || {
@@ -45,7 +45,7 @@ fn work<H>(
     mut worker: Worker,
     clock: Clock,
     mut handle: H,
-    execute: impl Fn(&mut Transactions, &mut H) -> Result<Execution, Fault>,
+    execute: impl Fn(&mut Transactions, &mut H) -> Result<(), Fault>,
 ) -> Ended<H> {
     let id = worker.id;
     let ended = catch_unwind(AssertUnwindSafe(|| {

@@ -25,6 +25,9 @@ pub struct Transactions {
     /// Values drawn for the next transaction.
     values: Values,
     memory: Memory,
+    /// The current or last execution. It stays here and is not returned: `Result<Execution, _>` is copied at each
+    /// return.
+    pub execution: Execution,
     retry: &'static RetryPolicy,
     /// Where errors of the worker are counted.
     counts: (&'static Tally, &'static [Counters]),
@@ -127,7 +130,8 @@ impl Transactions {
             entries.push(Entry { step, plan, params, times: 0 });
         }
         let memory = Memory::new(names.len());
-        Ok(Self { entries, at: 0, values: Values::default(), memory, retry, counts, clock: Clock::start() })
+        let (values, execution) = (Values::default(), Execution::default());
+        Ok(Self { entries, at: 0, values, memory, execution, retry, counts, clock: Clock::start() })
     }
 
     /// Index of the next transaction's step in the role.
@@ -163,8 +167,9 @@ impl Transactions {
 
     /// Advances to the next step; after a transaction that ended empty, to the first.
     #[inline(always)]
-    pub fn advance(&mut self, ending: Ending) {
-        self.at = if ending == Ending::Empty || self.at + 1 == self.entries.len() { 0 } else { self.at + 1 };
+    pub fn advance(&mut self) {
+        let over = self.execution.ending == Ending::Empty || self.at + 1 == self.entries.len();
+        self.at = if over { 0 } else { self.at + 1 };
     }
 
     /// Codes and messages of the errors of the last execution.
@@ -175,11 +180,11 @@ impl Transactions {
 
     /// Executes the next transaction on a session. `shares` is true if the worker may have waited for the session.
     #[inline(always)]
-    pub fn execute<S: Session>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
+    pub fn execute<S: Session>(&mut self, session: &mut S, shares: bool) -> Result<(), Fault> {
         let acquired = shares.then(|| self.clock.now());
-        let mut execution = self.repeat(session, Self::attempt::<S>)?;
-        execution.acquired = acquired;
-        Ok(execution)
+        self.repeat(session, Self::attempt::<S>)?;
+        self.execution.acquired = acquired;
+        Ok(())
     }
 
     /// Executes the next transaction by attempts on this target, each of which returns whether it has committed.
@@ -187,13 +192,13 @@ impl Transactions {
     pub fn repeat<T>(
         &mut self,
         target: &mut T,
-        attempt: impl Fn(&mut Self, &mut T, &mut Execution) -> Result<bool, Fault>,
-    ) -> Result<Execution, Fault> {
-        let mut execution = self.begin();
+        attempt: impl Fn(&mut Self, &mut T) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        self.begin();
         loop {
-            let committed = attempt(self, target, &mut execution)?;
-            match self.settle(committed, &mut execution) {
-                None => return Ok(execution),
+            let committed = attempt(self, target)?;
+            match self.settle(committed) {
+                None => return Ok(()),
                 Some(nanos) => pause(nanos),
             }
         }
@@ -201,14 +206,14 @@ impl Transactions {
 
     /// As [`Transactions::execute`], with awaited calls. A pause leaves the runtime's thread to other tasks and keeps
     /// the connection.
-    pub async fn execute_async<S: AsyncSession>(&mut self, session: &mut S, shares: bool) -> Result<Execution, Fault> {
+    pub async fn execute_async<S: AsyncSession>(&mut self, session: &mut S, shares: bool) -> Result<(), Fault> {
         let acquired = shares.then(|| self.clock.now());
-        let mut execution = self.begin();
-        execution.acquired = acquired;
+        self.begin();
+        self.execution.acquired = acquired;
         loop {
-            let committed = self.attempt_async(session, &mut execution).await?;
-            match self.settle(committed, &mut execution) {
-                None => return Ok(execution),
+            let committed = self.attempt_async(session).await?;
+            match self.settle(committed) {
+                None => return Ok(()),
                 Some(nanos) => tokio::time::sleep(Duration::from_nanos(nanos)).await,
             }
         }
@@ -216,14 +221,15 @@ impl Transactions {
 
     /// Prepares the first attempt.
     #[inline(always)]
-    pub fn begin(&mut self) -> Execution {
+    pub fn begin(&mut self) {
         self.memory.errors.clear();
-        Execution::default()
+        self.execution = Execution::default();
     }
 
     /// Settles an attempt. Returns nanoseconds until the next attempt, or `None` if the execution has ended.
     #[inline(always)]
-    pub fn settle(&mut self, committed: bool, execution: &mut Execution) -> Option<u64> {
+    pub fn settle(&mut self, committed: bool) -> Option<u64> {
+        let execution = &mut self.execution;
         if committed {
             execution.end = self.clock.now();
             self.memory.keep(&self.entries[self.at].plan);
@@ -260,8 +266,8 @@ impl Transactions {
 
     /// Executes one attempt: begin, statements, commit, and a rollback after an error.
     #[inline(always)]
-    fn attempt<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<bool, Fault> {
-        match self.begin_to_commit(session, execution) {
+    fn attempt<S: Session>(&mut self, session: &mut S) -> Result<bool, Fault> {
+        match self.begin_to_commit(session) {
             Ok(()) => Ok(true),
             Err(fault) => {
                 cold_path();
@@ -274,10 +280,10 @@ impl Transactions {
     }
 
     #[inline(always)]
-    fn begin_to_commit<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<(), Fault> {
+    fn begin_to_commit<S: Session>(&mut self, session: &mut S) -> Result<(), Fault> {
         let begin = self.entries[self.at].plan.spec.begin;
         session.begin(begin)?;
-        self.statements(session, execution)?;
+        self.statements(session)?;
         if begin != Begin::None {
             session.commit()?;
         }
@@ -286,8 +292,8 @@ impl Transactions {
 
     /// Executes the statements between begin and commit.
     #[inline(always)]
-    pub fn statements<S: Session>(&mut self, session: &mut S, execution: &mut Execution) -> Result<(), Fault> {
-        let Self { entries, at, values, memory, clock, .. } = self;
+    pub fn statements<S: Session>(&mut self, session: &mut S) -> Result<(), Fault> {
+        let Self { entries, at, values, memory, execution, clock, .. } = self;
         let Entry { plan, params, .. } = &entries[*at];
         let mut effect = Effect::new(&mut memory.yielded);
         let executed = statements(plan, (params, &*values), session, &mut effect, *clock);
@@ -297,12 +303,8 @@ impl Transactions {
     }
 
     /// As [`Transactions::attempt`], with awaited calls.
-    async fn attempt_async<S: AsyncSession>(
-        &mut self,
-        session: &mut S,
-        execution: &mut Execution,
-    ) -> Result<bool, Fault> {
-        let Self { entries, at, values, memory, clock, .. } = self;
+    async fn attempt_async<S: AsyncSession>(&mut self, session: &mut S) -> Result<bool, Fault> {
+        let Self { entries, at, values, memory, execution, clock, .. } = self;
         let Entry { plan, params, .. } = &entries[*at];
         let mut effect = Effect::new(&mut memory.yielded);
         let executed = begin_to_commit_async(plan, (params, &*values), session, &mut effect, *clock).await;

@@ -51,7 +51,7 @@ impl Worker {
         &mut self,
         clock: Clock,
         handle: &mut H,
-        execute: impl Fn(&mut Transactions, &mut H) -> Result<Execution, Fault>,
+        execute: impl Fn(&mut Transactions, &mut H) -> Result<(), Fault>,
     ) -> Result<bool, Fault> {
         self.transactions.clock = clock;
         while let Some(due) = self.draw_next() {
@@ -59,8 +59,8 @@ impl Worker {
                 self.window.end.sleep(clock, due);
             }
             let Some(start) = self.start(clock, due) else { break };
-            let execution = execute(&mut self.transactions, handle)?;
-            if !self.finish(&execution, start, due) {
+            execute(&mut self.transactions, handle)?;
+            if !self.finish(start, due) {
                 return Ok(false);
             }
             if let Some(until) = self.think(clock) {
@@ -83,7 +83,7 @@ impl Worker {
         never_waits: bool,
     ) -> Result<Option<Box<H>>, Fault>
     where
-        F: Future<Output = Result<(Box<Transactions>, Box<H>, Execution), Fault>>,
+        F: Future<Output = Result<(Box<Transactions>, Box<H>), Fault>>,
     {
         self.transactions.clock = clock;
         while let Some(due) = self.draw_next() {
@@ -91,11 +91,10 @@ impl Worker {
                 self.sleep(clock, due).await;
             }
             let Some(start) = self.start(clock, due) else { break };
-            let mut execution;
-            (self.transactions, handle, execution) = execute(self.transactions, handle).await?;
+            (self.transactions, handle) = execute(self.transactions, handle).await?;
             // For the application the commit has returned when the awaiting task continues.
-            execution.end = clock.now();
-            if !self.finish(&execution, start, due) {
+            self.transactions.execution.end = clock.now();
+            if !self.finish(start, due) {
                 return Ok(None);
             }
             match self.think(clock) {
@@ -152,8 +151,8 @@ impl Worker {
 
     /// Counts the execution and advances to the next step. Returns `false` if the worker was abandoned.
     #[inline(always)]
-    fn finish(&mut self, execution: &Execution, start: u64, due: Option<u64>) -> bool {
-        let at = self.transactions.at();
+    fn finish(&mut self, start: u64, due: Option<u64>) -> bool {
+        let (at, execution) = (self.transactions.at(), &self.transactions.execution);
         let Some(mut totals) = self.tally.finish(at, start, execution, self.window) else { return false };
         let record = &mut totals.records[at];
         count(&self.counters[at], record, execution, self.transactions.errors());
@@ -161,7 +160,7 @@ impl Worker {
             record.measure(execution, start, due);
         }
         drop(totals);
-        self.transactions.advance(execution.ending);
+        self.transactions.advance();
         true
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::connections::{PATIENCE, settings_at_end, settings_at_end_async};
 use crate::fault::Fault;
 use crate::session::{AsyncSession, Session, Settings};
-use crate::transaction::{Execution, Transactions};
+use crate::transaction::Transactions;
 
 /// Work to run on a session of one connection of a library.
 pub struct Request<'a>(Kind<'a>);
@@ -21,7 +21,7 @@ enum Kind<'a> {
         shares: bool,
     },
     /// One attempt of a transaction that a layer begins and commits.
-    Attempt(&'a mut Transactions, &'a mut Execution),
+    Attempt(&'a mut Transactions),
     /// One attempt, kept outside of the request because the layer may drop a request.
     Kept {
         attempt: Arc<Kept>,
@@ -55,23 +55,23 @@ pub struct Reply(Content);
 enum Content {
     Done,
     Settings(Settings),
-    Transaction(Box<Transactions>, Execution),
+    Transaction(Box<Transactions>),
 }
 
-/// Transactions of a worker and the execution of one of them, while a layer runs an attempt.
-pub struct Kept(Mutex<(Box<Transactions>, Execution)>);
+/// Transactions of a worker, while a layer runs an attempt of one of them.
+pub struct Kept(Mutex<Box<Transactions>>);
 
 impl Kept {
-    pub fn new(transactions: Box<Transactions>, execution: Execution) -> Self {
-        Self(Mutex::new((transactions, execution)))
+    pub fn new(transactions: Box<Transactions>) -> Self {
+        Self(Mutex::new(transactions))
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, (Box<Transactions>, Execution)> {
+    pub fn lock(&self) -> MutexGuard<'_, Box<Transactions>> {
         // Only a panic poisons the lock, and a panic ends the trial.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn into_inner(self) -> (Box<Transactions>, Execution) {
+    pub fn into_inner(self) -> Box<Transactions> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -81,8 +81,8 @@ impl<'a> Request<'a> {
         Self(Kind::Transaction { transactions, shares })
     }
 
-    pub(super) fn attempt(transactions: &'a mut Transactions, execution: &'a mut Execution) -> Self {
-        Self(Kind::Attempt(transactions, execution))
+    pub(super) fn attempt(transactions: &'a mut Transactions) -> Self {
+        Self(Kind::Attempt(transactions))
     }
 
     pub(super) fn kept(attempt: Arc<Kept>, writes: bool) -> Self {
@@ -108,7 +108,7 @@ impl<'a> Request<'a> {
     pub fn writes(&self) -> Result<bool, Fault> {
         match &self.0 {
             Kind::Transaction { transactions, .. } => Ok(transactions.writes()),
-            Kind::Attempt(transactions, _) => Ok(transactions.writes()),
+            Kind::Attempt(transactions) => Ok(transactions.writes()),
             Kind::Kept { writes, .. } => Ok(*writes),
             Kind::Script(_) | Kind::Settings { .. } | Kind::Statements(_) => {
                 Err(Fault::Other("a layer runs transactions alone".into()))
@@ -122,18 +122,15 @@ impl<'a> Request<'a> {
     /// # Errors
     /// As for [`Request::run`], and for a request that is no attempt.
     pub fn run_attempt<S: Session>(&mut self, session: &mut S) -> Result<Reply, Fault> {
-        let run = |transactions: &mut Transactions, execution: &mut Execution, session: &mut S| {
+        let run = |transactions: &mut Transactions, session: &mut S| {
             transactions.discard_yielded();
             // A closure that the library runs again has waited once.
-            execution.acquired.get_or_insert_with(|| transactions.clock.now());
-            transactions.statements(session, execution).map(|()| Reply(Content::Done))
+            transactions.execution.acquired.get_or_insert_with(|| transactions.clock.now());
+            transactions.statements(session).map(|()| Reply(Content::Done))
         };
         match &mut self.0 {
-            Kind::Attempt(transactions, execution) => run(transactions, execution, session),
-            Kind::Kept { attempt: kept, .. } => {
-                let (transactions, execution) = &mut *kept.lock();
-                run(transactions, execution, session)
-            }
+            Kind::Attempt(transactions) => run(transactions, session),
+            Kind::Kept { attempt: kept, .. } => run(&mut kept.lock(), session),
             Kind::Transaction { .. } | Kind::Script(_) | Kind::Settings { .. } | Kind::Statements(_) => Err(mistaken()),
         }
     }
@@ -145,10 +142,10 @@ impl<'a> Request<'a> {
     pub fn run<S: Session>(self, session: &mut S) -> Result<Reply, Fault> {
         match self.0 {
             Kind::Transaction { mut transactions, shares } => {
-                let execution = transactions.execute(session, shares)?;
-                Ok(Reply(Content::Transaction(transactions, execution)))
+                transactions.execute(session, shares)?;
+                Ok(Reply(Content::Transaction(transactions)))
             }
-            Kind::Attempt(..) | Kind::Kept { .. } => Err(Fault::Other("a layer repeats an attempt".into())),
+            Kind::Attempt(_) | Kind::Kept { .. } => Err(Fault::Other("a layer repeats an attempt".into())),
             Kind::Script(statements) => session.script(statements).map(|()| Reply(Content::Done)),
             Kind::Settings { names, barrier } => {
                 let (begun, mut missing) = (Instant::now(), barrier.arrive());
@@ -175,10 +172,10 @@ impl<'a> Request<'a> {
     pub async fn run_async<S: AsyncSession>(self, session: &mut S) -> Result<Reply, Fault> {
         match self.0 {
             Kind::Transaction { mut transactions, shares } => {
-                let execution = transactions.execute_async(session, shares).await?;
-                Ok(Reply(Content::Transaction(transactions, execution)))
+                transactions.execute_async(session, shares).await?;
+                Ok(Reply(Content::Transaction(transactions)))
             }
-            Kind::Attempt(..) | Kind::Kept { .. } => Err(Fault::Other("a layer runs an attempt in a closure".into())),
+            Kind::Attempt(_) | Kind::Kept { .. } => Err(Fault::Other("a layer runs an attempt in a closure".into())),
             Kind::Script(statements) => session.script(statements).await.map(|()| Reply(Content::Done)),
             Kind::Settings { names, barrier } => {
                 let (begun, mut missing) = (Instant::now(), barrier.arrive());
@@ -204,12 +201,8 @@ impl Reply {
         if let Content::Settings(settings) = self.0 { Ok(settings) } else { Err(mistaken()) }
     }
 
-    pub(super) fn into_transaction(self) -> Result<(Box<Transactions>, Execution), Fault> {
-        if let Content::Transaction(transactions, execution) = self.0 {
-            Ok((transactions, execution))
-        } else {
-            Err(mistaken())
-        }
+    pub(super) fn into_transactions(self) -> Result<Box<Transactions>, Fault> {
+        if let Content::Transaction(transactions) = self.0 { Ok(transactions) } else { Err(mistaken()) }
     }
 }
 

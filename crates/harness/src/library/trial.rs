@@ -18,7 +18,7 @@ use crate::monitor::Finished;
 use crate::runtime;
 use crate::session::Settings;
 use crate::state::TrialState;
-use crate::transaction::{Execution, Transactions};
+use crate::transaction::Transactions;
 use crate::worker::Worker;
 
 /// Libraries and locks by which a worker reaches a connection.
@@ -45,8 +45,8 @@ impl<L> Handle<L> {
     }
 }
 
-/// Transactions, handle and result of an execution.
-type Executed<L> = Result<(Box<Transactions>, Box<Handle<L>>, Execution), Fault>;
+/// Transactions and handle after an execution.
+type Executed<L> = Result<(Box<Transactions>, Box<Handle<L>>), Fault>;
 
 /// Executes the next transaction.
 async fn execute<L: Library>(transactions: Box<Transactions>, handle: Box<Handle<L>>) -> Executed<L> {
@@ -57,18 +57,14 @@ async fn execute<L: Library>(transactions: Box<Transactions>, handle: Box<Handle
     };
     let reply = library.run(Request::transaction(transactions, shares)).await?;
     drop(held);
-    let (transactions, execution) = reply.into_transaction()?;
-    Ok((transactions, handle, execution))
+    Ok((reply.into_transactions()?, handle))
 }
 
 /// Executes the next transaction; the layer begins and commits each attempt.
-fn execute_in_layer<G: GroupCommit>(
-    transactions: &mut Transactions,
-    handle: &mut Handle<G>,
-) -> Result<Execution, Fault> {
-    transactions.repeat(handle, |transactions, handle, execution| {
+fn execute_in_layer<G: GroupCommit>(transactions: &mut Transactions, handle: &mut Handle<G>) -> Result<(), Fault> {
+    transactions.repeat(handle, |transactions, handle| {
         let (layer, ..) = handle.of(transactions.writes());
-        match layer.run_blocking(Request::attempt(transactions, execution)) {
+        match layer.run_blocking(Request::attempt(transactions)) {
             Ok(_) => Ok(true),
             Err(fault) => transactions.fail(fault),
         }
@@ -82,15 +78,15 @@ async fn execute_in_layer_async<G: GroupCommit>(
 ) -> Executed<G> {
     let writes = transactions.writes();
     let (layer, ..) = handle.of(writes);
-    let execution = transactions.begin();
+    transactions.begin();
     // The layer may drop a request that it cannot run; the transactions must survive it.
-    let kept = Arc::new(Kept::new(transactions, execution));
+    let kept = Arc::new(Kept::new(transactions));
     loop {
         let ran = layer.run(Request::kept(kept.clone(), writes)).await;
         let again = {
-            let (transactions, execution) = &mut *kept.lock();
+            let mut transactions = kept.lock();
             let committed = ran.map_or_else(|fault| transactions.fail(fault), |_| Ok(true))?;
-            transactions.settle(committed, execution)
+            transactions.settle(committed)
         };
         match again {
             None => break,
@@ -98,8 +94,7 @@ async fn execute_in_layer_async<G: GroupCommit>(
         }
     }
     let kept = Arc::into_inner(kept).ok_or_else(|| Fault::Other("the layer keeps a request it has answered".into()))?;
-    let (transactions, execution) = kept.into_inner();
-    Ok((transactions, handle, execution))
+    Ok((kept.into_inner(), handle))
 }
 
 /// The libraries of one database: one for each worker, or a single one, or one for the writer and one for the readers.
