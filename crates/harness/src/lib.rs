@@ -64,7 +64,7 @@ pub use library::{Account, GroupCommit, Library, Reply, Request};
 pub use params::{Bound, Values};
 pub use row::{Column, Row, utf8};
 pub use runtime::waiting;
-pub use session::{AsyncSession, Call, Effect, Open, Session, Settings, refuse_options};
+pub use session::{AsyncSession, Call, Execution, Open, Session, Settings, refuse_options};
 pub use threads::panicked;
 pub use work::{Job, prepare_each};
 

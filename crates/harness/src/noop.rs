@@ -6,7 +6,7 @@ use std::hint::black_box;
 use litelab_protocol::{Begin, Connection, Database, Prepare, Transaction, Value};
 
 use crate::fault::Fault;
-use crate::session::{Call, Effect, Open, Session, refuse_options};
+use crate::session::{Call, Execution, Open, Session, refuse_options};
 
 /// Name of the driver.
 pub const NOOP: &str = "noop";
@@ -47,12 +47,12 @@ impl Session for Noop {
 
     // Inlined into each of several loops: a call would cost a tenth of the time that this driver measures.
     #[inline(always)]
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
         for slot in call.slots {
-            black_box(call.values.bound(slot, effect.yielded));
+            black_box(call.values.bound(slot, &execution.yielded));
         }
-        effect.note_query(call);
-        effect.note_first_row(call);
+        execution.note_query(call);
+        execution.note_first_row(call);
         Ok(1)
     }
 }

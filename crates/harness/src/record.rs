@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use litelab_protocol::histogram::Histogram;
 use litelab_protocol::{ErrorCount, Step, Tick, TickCount, Transaction, TransactionResult, Trial, codes};
 
-use crate::transaction::{Ending, Execution, first_fetch};
+use crate::session::{Ending, Execution};
+use crate::transaction::first_fetch;
 
 /// Counts of one step of one worker, on separate cache lines (two, for processors that fetch them in pairs).
 #[derive(Default)]

@@ -68,7 +68,7 @@ pub trait Session: Sized {
     ///
     /// # Errors
     /// As for `begin`.
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault>;
+    fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault>;
 }
 
 /// As [`Session`], with calls that are awaited.
@@ -97,7 +97,11 @@ pub trait AsyncSession: Send {
     fn rollback(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// As [`Session::execute`].
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> impl Future<Output = Result<u64, Fault>> + Send;
+    fn execute(
+        &mut self,
+        call: &Call<'_>,
+        execution: &mut Execution,
+    ) -> impl Future<Output = Result<u64, Fault>> + Send;
 }
 
 /// A statement to execute, with its parameters.
@@ -113,36 +117,61 @@ pub struct Call<'a> {
     pub slots: &'a [Drawn],
     /// Values of the parameters, with their texts.
     pub values: &'a Values,
-    /// Places in [`Effect::yielded`] for the columns of the first row, in order.
+    /// Places in [`Execution::yielded`] for the columns of the first row, in order.
     pub yields: &'a [usize],
-    /// Whether to record [`Effect::query`] and [`Effect::first_row`]; true only for statements that fetch all rows.
+    /// Whether to record the times `query` and `first_row`; true only for statements that fetch all rows.
     pub timed: bool,
     /// Clock of these two times.
     pub clock: Clock,
 }
 
-/// Results of the executions of an attempt; times in nanoseconds from `go`.
-pub struct Effect<'a> {
-    /// The worker's yielded values.
-    pub yielded: &'a mut [Value],
-    /// Number of verified rows.
-    pub verified: u64,
-    /// Number of verified rows whose hash differs.
-    pub mismatches: u64,
+/// A transaction as it is executed, by one or more attempts; times in nanoseconds from `go`.
+#[derive(Default)]
+pub struct Execution {
+    pub(crate) ending: Ending,
+    /// Time at which a connection was acquired; `None` if the worker cannot wait for one.
+    pub(crate) acquired: Option<u64>,
+    /// Time at which the commit returned or the last attempt had failed.
+    pub(crate) end: u64,
+    /// Rows of the last attempt, to which the next two fields belong, too.
+    pub(crate) rows: u64,
     /// Time at which the executing call returned.
-    pub query: Option<u64>,
+    pub(crate) query: Option<u64>,
     /// Time at which the columns of the first row had been read.
-    pub first_row: Option<u64>,
+    pub(crate) first_row: Option<u64>,
+    /// Verified rows of all attempts.
+    pub(crate) verified: u64,
+    /// Verified rows whose hash differs.
+    pub(crate) mismatches: u64,
+    /// The worker's yielded values, by place, of this and earlier transactions.
+    pub yielded: Vec<Value>,
 }
 
-impl<'a> Effect<'a> {
-    /// An empty result, before the first execution.
-    #[inline]
-    pub fn new(yielded: &'a mut [Value]) -> Self {
-        Self { yielded, verified: 0, mismatches: 0, query: None, first_row: None }
+/// End of an execution.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ending {
+    #[default]
+    Committed,
+    /// A required statement returned no row.
+    Empty,
+    Failed,
+}
+
+impl Execution {
+    /// Begins the next execution, which keeps the yielded values.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self) {
+        let yielded = std::mem::take(&mut self.yielded);
+        *self = Self { yielded, ..Self::default() };
     }
 
-    /// Records [`Effect::query`]: the executing call has returned.
+    /// Begins an attempt.
+    #[inline(always)]
+    pub(crate) fn attempt(&mut self) {
+        (self.query, self.first_row) = (None, None);
+    }
+
+    /// Records that the executing call has returned.
     #[inline(always)]
     pub fn note_query(&mut self, call: &Call<'_>) {
         if call.timed {
@@ -150,7 +179,7 @@ impl<'a> Effect<'a> {
         }
     }
 
-    /// Records [`Effect::first_row`]: the columns of the first row have been read.
+    /// Records that the columns of the first row have been read.
     #[inline(always)]
     pub fn note_first_row(&mut self, call: &Call<'_>) {
         if call.timed {

@@ -8,7 +8,7 @@ use litelab_protocol::{TransactionResult, Unfinished, WorkerResult};
 
 use crate::clock::{End, NEVER};
 use crate::record::{Counters, Record, add};
-use crate::transaction::{Ending, Execution};
+use crate::session::{Ending, Execution};
 
 /// Primary result code.
 const SQLITE_BUSY: i32 = 5;

@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::params::{Params, Values};
 use crate::record::Counters;
 use crate::retry::RetryPolicy;
-use crate::session::{AsyncSession, Call, Effect, Session};
+use crate::session::{AsyncSession, Call, Ending, Execution, Session};
 use crate::tally::Tally;
 
 /// State from which a worker executes its transactions, without a connection. It moves as one piece to the thread that
@@ -24,10 +24,13 @@ pub struct Transactions {
     at: usize,
     /// Values drawn for the next transaction.
     values: Values,
-    memory: Memory,
     /// The current or last execution. It stays here and is not returned: `Result<Execution, _>` is copied at each
     /// return.
     pub execution: Execution,
+    /// Yielded values at the last commit, restored after a rollback.
+    committed: Vec<Value>,
+    /// Extended codes and messages of the errors of the execution, one for each failed attempt.
+    errors: Vec<(i32, String)>,
     retry: &'static RetryPolicy,
     /// Where errors of the worker are counted.
     counts: (&'static Tally, &'static [Counters]),
@@ -56,54 +59,6 @@ struct Plan {
     timed: Option<usize>,
 }
 
-/// State that a worker keeps between transactions.
-#[derive(Default)]
-struct Memory {
-    /// Yielded values, by place.
-    yielded: Vec<Value>,
-    /// Yielded values at the last commit, restored after a rollback.
-    committed: Vec<Value>,
-    /// Extended codes and messages of the errors of the current execution, one for each failed attempt.
-    errors: Vec<(i32, String)>,
-}
-
-/// End of an execution.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ending {
-    #[default]
-    Committed,
-    /// A required statement returned no row.
-    Empty,
-    Failed,
-}
-
-/// Result of an execution; times in nanoseconds from `go`.
-#[derive(Default)]
-pub struct Execution {
-    pub ending: Ending,
-    /// Time at which a connection was acquired; `None` if the worker cannot wait for one.
-    pub acquired: Option<u64>,
-    /// Time at which the commit returned or the last attempt had failed.
-    pub end: u64,
-    /// Rows of the last attempt, to which the next two fields belong, too.
-    pub rows: u64,
-    pub query: Option<u64>,
-    pub first_row: Option<u64>,
-    /// Verified rows of all attempts.
-    pub verified: u64,
-    pub mismatches: u64,
-}
-
-impl Execution {
-    /// Adds the results of an attempt.
-    #[inline(always)]
-    fn add(&mut self, effect: &Effect<'_>) {
-        (self.query, self.first_row) = (effect.query, effect.first_row);
-        self.verified += effect.verified;
-        self.mismatches += effect.mismatches;
-    }
-}
-
 impl Transactions {
     /// The transactions of one worker of a role, by its index in its database. Fails on a statement that binds a
     /// parameter that its transaction does not have.
@@ -129,9 +84,10 @@ impl Transactions {
             let params = Params::new(trial.seed, spec, worker, &mut place)?;
             entries.push(Entry { step, plan, params, times: 0 });
         }
-        let memory = Memory::new(names.len());
-        let (values, execution) = (Values::default(), Execution::default());
-        Ok(Self { entries, at: 0, values, memory, execution, retry, counts, clock: Clock::start() })
+        let committed = vec![Value::Null; names.len()];
+        let execution = Execution { yielded: committed.clone(), ..Execution::default() };
+        let (values, errors, clock) = (Values::default(), Vec::new(), Clock::start());
+        Ok(Self { entries, at: 0, values, execution, committed, errors, retry, counts, clock })
     }
 
     /// Index of the next transaction's step in the role.
@@ -175,7 +131,7 @@ impl Transactions {
     /// Codes and messages of the errors of the last execution.
     #[inline(always)]
     pub fn errors(&self) -> &[(i32, String)] {
-        &self.memory.errors
+        &self.errors
     }
 
     /// Executes the next transaction on a session. `shares` is true if the worker may have waited for the session.
@@ -222,8 +178,8 @@ impl Transactions {
     /// Prepares the first attempt.
     #[inline(always)]
     pub fn begin(&mut self) {
-        self.memory.errors.clear();
-        self.execution = Execution::default();
+        self.errors.clear();
+        self.execution.begin();
     }
 
     /// Settles an attempt. Returns nanoseconds until the next attempt, or `None` if the execution has ended.
@@ -232,11 +188,13 @@ impl Transactions {
         let execution = &mut self.execution;
         if committed {
             execution.end = self.clock.now();
-            self.memory.keep(&self.entries[self.at].plan);
+            if self.entries[self.at].plan.any_yields {
+                self.committed.clone_from(&execution.yielded);
+            }
             return None;
         }
         cold_path();
-        let again = self.retry.after(&self.memory.errors);
+        let again = self.retry.after(&self.errors);
         if again.is_none() {
             (execution.ending, execution.rows, execution.end) = (Ending::Failed, 0, self.clock.now());
         }
@@ -247,21 +205,23 @@ impl Transactions {
     /// attempt has not committed.
     #[cold]
     pub fn fail(&mut self, fault: Fault) -> Result<bool, Fault> {
-        let plan = &self.entries[self.at].plan;
         match fault {
             Fault::Sqlite { code, message } => {
                 let (tally, counters) = self.counts;
                 tally.met(self.at, counters, code, &message);
-                self.memory.fail(plan, code, message);
+                self.errors.push((code, message));
+                self.discard_yielded();
             }
-            other => return Err(other.during(&plan.spec.name)),
+            other => return Err(other.during(&self.entries[self.at].plan.spec.name)),
         }
         Ok(false)
     }
 
     /// Discards the values yielded since the last commit.
     pub fn discard_yielded(&mut self) {
-        self.memory.discard_yielded(&self.entries[self.at].plan);
+        if self.entries[self.at].plan.any_yields {
+            self.execution.yielded.clone_from(&self.committed);
+        }
     }
 
     /// Executes one attempt: begin, statements, commit, and a rollback after an error.
@@ -293,23 +253,19 @@ impl Transactions {
     /// Executes the statements between begin and commit.
     #[inline(always)]
     pub fn statements<S: Session>(&mut self, session: &mut S) -> Result<(), Fault> {
-        let Self { entries, at, values, memory, execution, clock, .. } = self;
+        let Self { entries, at, values, execution, clock, .. } = self;
         let Entry { plan, params, .. } = &entries[*at];
-        let mut effect = Effect::new(&mut memory.yielded);
-        let executed = statements(plan, (params, &*values), session, &mut effect, *clock);
-        execution.add(&effect);
-        (execution.ending, execution.rows) = executed?;
+        execution.attempt();
+        (execution.ending, execution.rows) = statements(plan, (params, &*values), session, execution, *clock)?;
         Ok(())
     }
 
     /// As [`Transactions::attempt`], with awaited calls.
     async fn attempt_async<S: AsyncSession>(&mut self, session: &mut S) -> Result<bool, Fault> {
-        let Self { entries, at, values, memory, execution, clock, .. } = self;
+        let Self { entries, at, values, execution, clock, .. } = self;
         let Entry { plan, params, .. } = &entries[*at];
-        let mut effect = Effect::new(&mut memory.yielded);
-        let executed = begin_to_commit_async(plan, (params, &*values), session, &mut effect, *clock).await;
-        execution.add(&effect);
-        match executed {
+        execution.attempt();
+        match begin_to_commit_async(plan, (params, &*values), session, execution, *clock).await {
             Ok(executed) => {
                 (execution.ending, execution.rows) = executed;
                 Ok(true)
@@ -330,7 +286,7 @@ fn statements<S: Session>(
     plan: &Plan,
     (params, values): (&Params, &Values),
     session: &mut S,
-    effect: &mut Effect<'_>,
+    execution: &mut Execution,
     clock: Clock,
 ) -> Result<(Ending, u64), Fault> {
     let spec = plan.spec;
@@ -338,7 +294,7 @@ fn statements<S: Session>(
     let mut rows = 0;
     for (at, statement) in spec.statements.iter().enumerate() {
         for repetition in 0..statement.repeat as usize {
-            let seen = session.execute(&plan.call((at, repetition), params, values, clock), effect)?;
+            let seen = session.execute(&plan.call((at, repetition), params, values, clock), execution)?;
             rows += seen;
             if statement.required && seen == 0 {
                 return Ok((Ending::Empty, rows));
@@ -354,7 +310,7 @@ async fn begin_to_commit_async<S: AsyncSession>(
     plan: &Plan,
     (params, values): (&Params, &Values),
     session: &mut S,
-    effect: &mut Effect<'_>,
+    execution: &mut Execution,
     clock: Clock,
 ) -> Result<(Ending, u64), Fault> {
     let spec = plan.spec;
@@ -363,7 +319,7 @@ async fn begin_to_commit_async<S: AsyncSession>(
     let (mut ending, mut rows) = (Ending::Committed, 0);
     'statements: for (at, statement) in spec.statements.iter().enumerate() {
         for repetition in 0..statement.repeat as usize {
-            let seen = session.execute(&plan.call((at, repetition), params, values, clock), effect).await?;
+            let seen = session.execute(&plan.call((at, repetition), params, values, clock), execution).await?;
             rows += seen;
             if statement.required && seen == 0 {
                 ending = Ending::Empty;
@@ -417,33 +373,6 @@ impl Plan {
             yields: &self.yields[at],
             timed: self.timed == Some(at) && repetition == 0,
             clock,
-        }
-    }
-}
-
-impl Memory {
-    /// Memory for this number of yielded values, all null.
-    fn new(names: usize) -> Self {
-        Self { yielded: vec![Value::Null; names], committed: vec![Value::Null; names], errors: Vec::new() }
-    }
-
-    /// Keeps the yielded values after the commit.
-    #[inline(always)]
-    fn keep(&mut self, plan: &Plan) {
-        if plan.any_yields {
-            self.committed.clone_from(&self.yielded);
-        }
-    }
-
-    /// Adds an error of SQLite's and discards the values yielded since the last commit.
-    fn fail(&mut self, plan: &Plan, code: i32, message: String) {
-        self.errors.push((code, message));
-        self.discard_yielded(plan);
-    }
-
-    fn discard_yielded(&mut self, plan: &Plan) {
-        if plan.any_yields {
-            self.yielded.clone_from(&self.committed);
         }
     }
 }

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
 use crate::row::{Column, Row};
-use crate::session::Effect;
+use crate::session::Execution;
 
 /// [`Work`] with column names resolved to indices.
 pub enum Job {
@@ -59,7 +59,7 @@ impl Job {
     /// # Errors
     /// Those of `row`.
     #[inline(always)]
-    pub fn run(&self, columns: usize, row: &impl Row, effect: &mut Effect<'_>) -> Result<(), Fault> {
+    pub fn run(&self, columns: usize, row: &impl Row, execution: &mut Execution) -> Result<(), Fault> {
         if matches!(self, Self::None) {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl Job {
             row.read(at)?;
         }
         match self {
-            Self::Verify { value, hash } => verify(row, *value, *hash, effect),
+            Self::Verify { value, hash } => verify(row, *value, *hash, execution),
             Self::None | Self::Read => Ok(()),
         }
     }
@@ -91,9 +91,9 @@ pub fn prepare_each<T>(
 
 /// Not inlined: the loop stays small, and hashing takes far longer than a call.
 #[inline(never)]
-fn verify(row: &impl Row, value: usize, hash: usize, effect: &mut Effect<'_>) -> Result<(), Fault> {
-    effect.verified += 1;
-    effect.mismatches += u64::from(!agree(row.column(value)?, row.column(hash)?));
+fn verify(row: &impl Row, value: usize, hash: usize, execution: &mut Execution) -> Result<(), Fault> {
+    execution.verified += 1;
+    execution.mismatches += u64::from(!agree(row.column(value)?, row.column(hash)?));
     Ok(())
 }
 

@@ -9,8 +9,9 @@ use crate::clock::{Clock, NEVER};
 use crate::fault::Fault;
 use crate::record::{Counters, Record, add};
 use crate::schedule::Schedule;
+use crate::session::{Ending, Execution};
 use crate::tally::{Tally, Window};
-use crate::transaction::{Ending, Execution, Transactions};
+use crate::transaction::Transactions;
 
 /// A worker without its connection.
 pub struct Worker {

@@ -9,7 +9,7 @@ use duroxide::providers::Provider;
 use duroxide::runtime::Runtime;
 use duroxide::{Client, ClientError, ErrorDetails, OrchestrationStatus};
 use litelab_harness::{
-    Account, AsyncSession, Bound, Call, Column, Effect, Fault, Job, Library, Reply, Request, Row, Settings, Setup,
+    Account, AsyncSession, Bound, Call, Column, Execution, Fault, Job, Library, Reply, Request, Row, Settings, Setup,
 };
 use litelab_protocol::{
     Begin, Connection, Database, Fetch, Interface, Invocation, Prepare, Statement, Transaction, invocation,
@@ -281,8 +281,8 @@ impl<S: Store> AsyncSession for Session<S> {
         Ok(())
     }
 
-    async fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
-        let argument = |at: usize| call.values.bound(&call.slots[at], effect.yielded);
+    async fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
+        let argument = |at: usize| call.values.bound(&call.slots[at], &execution.yielded);
         let count = |at: usize| number(argument(at), call);
         let instance = argument(0).to_text();
         let operation = self.operations.get(call.transaction).and_then(|all| all.get(call.statement)?.as_ref());
@@ -308,14 +308,14 @@ impl<S: Store> AsyncSession for Session<S> {
         if output.succeeded != expected {
             return Err(lost(format!("{instance}: {} of {expected} activities succeeded", output.succeeded)));
         }
-        effect.note_query(call);
+        execution.note_query(call);
         let row = Ended { succeeded: output.succeeded as i64, bytes: output.payload.len() as i64 };
         if call.spec.fetch != Fetch::None {
             let columns = if name == work::FAN_OUT { 1 } else { COLUMNS.len() };
-            job.run(columns, &row, effect)?;
+            job.run(columns, &row, execution)?;
         }
-        effect.note_first_row(call);
-        effect.remember(call, &row)?;
+        execution.note_first_row(call);
+        execution.remember(call, &row)?;
         Ok(1)
     }
 }

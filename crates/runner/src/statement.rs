@@ -6,7 +6,7 @@ use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use litelab_harness::rusqlite::{connect, fault, run};
-use litelab_harness::{Call, Effect, Fault, Job, Open, Session, prepare_each, refuse_options};
+use litelab_harness::{Call, Execution, Fault, Job, Open, Session, prepare_each, refuse_options};
 use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction, Value};
 use rusqlite::{Connection, Statement};
 
@@ -129,18 +129,18 @@ impl Session for Rusqlite {
     }
 
     #[inline(always)]
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
         let connection = self.connection();
         let prepared = &mut self.statements[call.transaction][call.statement];
         let (columns, job) = (prepared.columns, &prepared.job);
         let before = if columns == 0 { connection.total_changes() } else { 0 };
         let rows = match &mut prepared.statement {
-            Some(statement) => run(connection, statement, columns, job, call, effect)?,
+            Some(statement) => run(connection, statement, columns, job, call, execution)?,
             None => {
                 // Preparing takes longer than the compiler could save in the code after it.
                 cold_path();
                 let mut statement = connection.prepare(&call.spec.sql).map_err(fault)?;
-                run(connection, &mut statement, columns, job, call, effect)?
+                run(connection, &mut statement, columns, job, call, execution)?
             }
         };
         if columns > 0 {
@@ -192,7 +192,7 @@ pub mod tests {
                 timed: false,
                 clock,
             };
-            assert_eq!(session.execute(&call, &mut Effect::new(&mut [])).expect("a row"), 1);
+            assert_eq!(session.execute(&call, &mut Execution::default()).expect("a row"), 1);
             assert_eq!(statement_memory(handle(&session)) > 0, kept, "{mode:?}");
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt;
-use litelab_harness::{AsyncSession, Bound, Call, Effect, Fault, Job, Row as _};
+use litelab_harness::{AsyncSession, Bound, Call, Execution, Fault, Job, Row as _};
 use litelab_protocol::sql::{Token, tokens};
 use litelab_protocol::{Begin, Dialect, Fetch, Prepare, Statement, Transaction, Value};
 use sqlx::pool::PoolConnection;
@@ -113,12 +113,12 @@ impl AsyncSession for Lent {
         }
     }
 
-    async fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    async fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
         let Some((mode, all)) = self.checked.0.get() else {
             return Err(Fault::Other("nothing was prepared".into()));
         };
         let Shape { sql, columns, job, changes } = &all[call.transaction][call.statement];
-        let query = bound(sql.clone(), call, effect).persistent(*mode == Prepare::Once);
+        let query = bound(sql.clone(), call, execution).persistent(*mode == Prepare::Once);
         let connection = &mut *self.connection;
         if *columns == 0 {
             let done = query.execute(connection).await.map_err(fault)?;
@@ -126,13 +126,13 @@ impl AsyncSession for Lent {
         }
         if call.spec.fetch == Fetch::Buffer {
             let all = query.fetch_all(connection).await.map_err(fault)?;
-            effect.note_query(call);
+            execution.note_query(call);
             let count = all.len() as u64;
             for (at, row) in all.into_iter().map(Fetched).enumerate() {
-                job.run(*columns, &row, effect)?;
+                job.run(*columns, &row, execution)?;
                 if at == 0 {
-                    effect.note_first_row(call);
-                    effect.remember(call, &row)?;
+                    execution.note_first_row(call);
+                    execution.remember(call, &row)?;
                 }
             }
             return Ok(count);
@@ -140,24 +140,24 @@ impl AsyncSession for Lent {
         // A statement that writes commits when it ends; leaving it early would lose an error of that commit.
         if call.spec.fetch == Fetch::First && !*changes {
             let Some(row) = query.fetch_optional(connection).await.map_err(fault)?.map(Fetched) else { return Ok(0) };
-            job.run(*columns, &row, effect)?;
-            effect.note_first_row(call);
-            effect.remember(call, &row)?;
+            job.run(*columns, &row, execution)?;
+            execution.note_first_row(call);
+            execution.remember(call, &row)?;
             return Ok(1);
         }
         let mut rows = query.fetch(connection);
         if call.spec.fetch == Fetch::All {
-            effect.note_query(call);
+            execution.note_query(call);
         }
         let mut count = 0;
         while let Some(row) = rows.try_next().await.map_err(fault)?.map(Fetched) {
             let wanted = call.spec.fetch != Fetch::First || count == 0;
             if wanted && call.spec.fetch != Fetch::None {
-                job.run(*columns, &row, effect)?;
+                job.run(*columns, &row, execution)?;
             }
             if count == 0 {
-                effect.note_first_row(call);
-                effect.remember(call, &row)?;
+                execution.note_first_row(call);
+                execution.remember(call, &row)?;
             }
             count += u64::from(wanted);
         }
@@ -176,10 +176,10 @@ fn changes(sql: &str) -> bool {
 }
 
 /// The statement with its values. Text is copied, because it is sent to the connection's thread.
-fn bound(sql: SqlStr, call: &Call<'_>, effect: &Effect<'_>) -> Query<'static, Sqlite, SqliteArguments> {
+fn bound(sql: SqlStr, call: &Call<'_>, execution: &Execution) -> Query<'static, Sqlite, SqliteArguments> {
     let mut query = sqlx::query(sql);
     for slot in call.slots {
-        query = match call.values.bound(slot, effect.yielded) {
+        query = match call.values.bound(slot, &execution.yielded) {
             Bound::Null => query.bind(None::<i64>),
             Bound::Integer(value) => query.bind(value),
             Bound::Real(value) => query.bind(value),

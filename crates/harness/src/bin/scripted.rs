@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use litelab_harness::{About, Bound, Call, Column, Driver, Effect, Fault, Job, Open, Row, Session, refuse_options};
+use litelab_harness::{About, Bound, Call, Column, Driver, Execution, Fault, Job, Open, Row, Session, refuse_options};
 use litelab_protocol::invocation::Operation;
 use litelab_protocol::{Begin, Connection, Database, Executor, Interface, Prepare, Transaction, Value, codes};
 
@@ -61,7 +61,7 @@ impl Session for Scripted {
         Ok(())
     }
 
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
         let mut words = call.spec.sql.split_whitespace();
         let rows = match (words.next(), words.next(), words.next()) {
             (Some("ROWS"), Some(rows), None) => rows.parse().map_err(Fault::other)?,
@@ -74,7 +74,7 @@ impl Session for Scripted {
                 1
             }
             (Some("SEES"), Some(expected), None) => {
-                let bound = call.slots.first().map(|slot| call.values.bound(slot, effect.yielded));
+                let bound = call.slots.first().map(|slot| call.values.bound(slot, &execution.yielded));
                 let seen = match bound {
                     Some(Bound::Integer(i)) => i.to_string(),
                     Some(Bound::Null) => "NULL".into(),
@@ -89,14 +89,14 @@ impl Session for Scripted {
             _ => return Err(Fault::Other(format!("`{}` is not in the script", call.spec.sql))),
         };
         let job = Job::new(&call.spec.work, &["number"])?;
-        effect.note_query(call);
+        execution.note_query(call);
         for at in 0..rows {
             self.rows += 1;
             let row = Number(self.rows);
-            job.run(1, &row, effect)?;
+            job.run(1, &row, execution)?;
             if at == 0 {
-                effect.note_first_row(call);
-                effect.remember(call, &row)?;
+                execution.note_first_row(call);
+                execution.remember(call, &row)?;
             }
         }
         Ok(rows)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::{Call, Effect, Fault, Job, Session, prepare_each};
+use crate::{Call, Execution, Fault, Job, Session, prepare_each};
 use litelab_protocol::{Begin, Prepare, Statement, Transaction, Value};
 use rusqlite::Connection;
 
@@ -88,7 +88,7 @@ impl Session for Cached<'_> {
         if self.connection.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
         let Self { connection, checked } = *self;
         let Some((mode, shapes)) = checked.0.get() else {
             return Err(Fault::Other("nothing was prepared".into()));
@@ -99,11 +99,11 @@ impl Session for Cached<'_> {
         let rows = match mode {
             Prepare::Once => {
                 let mut statement = connection.prepare_cached(&call.spec.sql).map_err(fault)?;
-                run(connection, &mut statement, *columns, job, call, effect)?
+                run(connection, &mut statement, *columns, job, call, execution)?
             }
             Prepare::Each => {
                 let mut statement = connection.prepare(&call.spec.sql).map_err(fault)?;
-                run(connection, &mut statement, *columns, job, call, effect)?
+                run(connection, &mut statement, *columns, job, call, execution)?
             }
         };
         if *columns > 0 {

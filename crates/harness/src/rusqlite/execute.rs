@@ -1,6 +1,6 @@
 //! Executes a statement: binds parameters and fetches rows.
 
-use crate::{Bound, Call, Drawn, Effect, Fault, Job};
+use crate::{Bound, Call, Drawn, Execution, Fault, Job};
 use litelab_protocol::Fetch;
 use rusqlite::types::{Null, Value};
 use rusqlite::{Connection, Rows, Statement, ffi};
@@ -16,14 +16,14 @@ pub fn run(
     columns: usize,
     job: &Job,
     call: &Call<'_>,
-    effect: &mut Effect<'_>,
+    execution: &mut Execution,
 ) -> Result<u64, Fault> {
     for (i, slot) in call.slots.iter().enumerate() {
         match *slot {
             // Separate from the other types, so that an integer needs no jump by a table, which is slow after a system
             // call.
             Drawn::Integer(value) => statement.raw_bind_parameter(i + 1, value),
-            _ => bind(statement, i + 1, call.values.bound(slot, effect.yielded)),
+            _ => bind(statement, i + 1, call.values.bound(slot, &execution.yielded)),
         }
         .map_err(fault)?;
     }
@@ -32,10 +32,10 @@ pub fn run(
         return Ok(0);
     }
     match call.spec.fetch {
-        Fetch::All => all(statement.raw_query(), columns, job, call, effect),
-        Fetch::None => none(statement.raw_query(), call, effect),
-        Fetch::First => first(connection, statement.raw_query(), columns, job, call, effect),
-        Fetch::Buffer => buffer(statement.raw_query(), columns, job, call, effect),
+        Fetch::All => all(statement.raw_query(), columns, job, call, execution),
+        Fetch::None => none(statement.raw_query(), call, execution),
+        Fetch::First => first(connection, statement.raw_query(), columns, job, call, execution),
+        Fetch::Buffer => buffer(statement.raw_query(), columns, job, call, execution),
     }
 }
 
@@ -52,14 +52,20 @@ fn bind(statement: &mut Statement<'_>, at: usize, value: Bound<'_>) -> rusqlite:
 /// Works on each row as it is fetched. Only this one of the four ways is inlined into the worker's loop: all four would
 /// make the loop larger than the processor's first-level instruction cache.
 #[inline(always)]
-fn all(mut rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
-    effect.note_query(call);
+fn all(
+    mut rows: Rows<'_>,
+    columns: usize,
+    job: &Job,
+    call: &Call<'_>,
+    execution: &mut Execution,
+) -> Result<u64, Fault> {
+    execution.note_query(call);
     let mut count = 0;
     while let Some(row) = rows.next().map_err(fault)? {
-        job.run(columns, &Borrowed(row), effect)?;
+        job.run(columns, &Borrowed(row), execution)?;
         if count == 0 {
-            effect.note_first_row(call);
-            effect.remember(call, &Borrowed(row))?;
+            execution.note_first_row(call);
+            execution.remember(call, &Borrowed(row))?;
         }
         count += 1;
     }
@@ -68,11 +74,11 @@ fn all(mut rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &
 
 /// Steps through all rows without reading them.
 #[inline(never)]
-fn none(mut rows: Rows<'_>, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+fn none(mut rows: Rows<'_>, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
     let mut count = 0;
     while let Some(row) = rows.next().map_err(fault)? {
         if count == 0 {
-            effect.remember(call, &Borrowed(row))?;
+            execution.remember(call, &Borrowed(row))?;
         }
         count += 1;
     }
@@ -87,12 +93,12 @@ fn first(
     columns: usize,
     job: &Job,
     call: &Call<'_>,
-    effect: &mut Effect<'_>,
+    execution: &mut Execution,
 ) -> Result<u64, Fault> {
     let mut count = 0;
     if let Some(row) = rows.next().map_err(fault)? {
-        job.run(columns, &Borrowed(row), effect)?;
-        effect.remember(call, &Borrowed(row))?;
+        job.run(columns, &Borrowed(row), execution)?;
+        execution.remember(call, &Borrowed(row))?;
         count = 1;
     }
     drop(rows);
@@ -102,14 +108,14 @@ fn first(
 
 /// Fetches all rows first, then works on each.
 #[inline(never)]
-fn buffer(rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+fn buffer(rows: Rows<'_>, columns: usize, job: &Job, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
     let all = collect(rows, columns)?;
-    effect.note_query(call);
+    execution.note_query(call);
     for (count, row) in all.iter().enumerate() {
-        job.run(columns, &Owned(row), effect)?;
+        job.run(columns, &Owned(row), execution)?;
         if count == 0 {
-            effect.note_first_row(call);
-            effect.remember(call, &Owned(row))?;
+            execution.note_first_row(call);
+            execution.remember(call, &Owned(row))?;
         }
     }
     Ok(all.len() as u64)

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_int};
 use std::ptr::{self, NonNull};
 
-use litelab_harness::{Bound, Call, Effect, Fault, Job, Row};
+use litelab_harness::{Bound, Call, Execution, Fault, Job, Row};
 use litelab_protocol::{Begin, Fetch, Prepare};
 use rusqlite::ffi;
 
@@ -183,9 +183,9 @@ impl Statement {
         bound: &[Value],
         row: &mut [Value],
         call: &Call<'_>,
-        effect: &mut Effect<'_>,
+        execution: &mut Execution,
     ) -> Result<u64, Fault> {
-        let fetched = self.rows(connection, job, bound, row, call, effect);
+        let fetched = self.rows(connection, job, bound, row, call, execution);
         // SAFETY: the statement is not finalized.
         let reset = unsafe { litelab_c_reset(self.0.as_ptr()) };
         let fetched = fetched?;
@@ -200,25 +200,25 @@ impl Statement {
         bound: &[Value],
         row: &mut [Value],
         call: &Call<'_>,
-        effect: &mut Effect<'_>,
+        execution: &mut Execution,
     ) -> Result<u64, Fault> {
         // In this API the call that executes a statement is the first step.
         let mut is_row = self.execute(connection, bound)?;
         if call.spec.fetch == Fetch::Buffer {
             let all = if is_row { self.fetch_all(connection, row.len())? } else { Rows::new(row.len()) };
-            effect.note_query(call);
+            execution.note_query(call);
             for (at, row) in all.iter().enumerate() {
-                job.run(all.columns as usize, &row, effect)?;
+                job.run(all.columns as usize, &row, execution)?;
                 if at == 0 {
-                    effect.note_first_row(call);
-                    effect.remember(call, &row)?;
+                    execution.note_first_row(call);
+                    execution.remember(call, &row)?;
                 }
             }
             return Ok(all.count as u64);
         }
         let (fetch, mut count) = (call.spec.fetch, 0);
         if fetch == Fetch::All {
-            effect.note_query(call);
+            execution.note_query(call);
         }
         let works = fetch != Fetch::None && !matches!(job, Job::None);
         while is_row {
@@ -229,13 +229,13 @@ impl Statement {
             };
             let cells = self.read(connection, &mut row[..columns])?;
             if works {
-                job.run(columns, &cells, effect)?;
+                job.run(columns, &cells, execution)?;
             }
             if count == 0 {
                 if fetch == Fetch::All {
-                    effect.note_first_row(call);
+                    execution.note_first_row(call);
                 }
-                effect.remember(call, &cells)?;
+                execution.remember(call, &cells)?;
             }
             count += 1;
             if fetch == Fetch::First {

@@ -10,7 +10,7 @@ use std::ffi::{CString, c_int};
 use std::hint::cold_path;
 
 use litelab_harness::rusqlite::connect;
-use litelab_harness::{Bound, Call, Drawn, Effect, Fault, Job, Open, Session, prepare_each, refuse_options};
+use litelab_harness::{Bound, Call, Drawn, Execution, Fault, Job, Open, Session, prepare_each, refuse_options};
 use litelab_protocol::{Begin, Connection as Settings, Database, Prepare, Transaction};
 
 use connection::{Connection, Statement, text};
@@ -98,12 +98,12 @@ impl Session for C {
     }
 
     #[inline]
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
+    fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
         let Self { statements, connection, bound, row } = self;
         let Prepared { sql, statement, columns, job } = &mut statements[call.transaction][call.statement];
         bound.clear();
         bound.extend(call.slots.iter().map(|slot| {
-            let value = Value::from(call.values.bound(slot, effect.yielded));
+            let value = Value::from(call.values.bound(slot, &execution.yielded));
             // The first row may yield under the same name, while the statement continues.
             Value { is_volatile: c_int::from(matches!(slot, Drawn::Yielded(_))), ..value }
         }));
@@ -118,7 +118,7 @@ impl Session for C {
         };
         match *columns {
             0 => statement.run(connection, bound),
-            columns => statement.fetch(connection, job, bound, &mut row[..columns], call, effect),
+            columns => statement.fetch(connection, job, bound, &mut row[..columns], call, execution),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use litelab_harness::{
-    AsyncSession, Bound, Call, Column, Effect, Fault, Job, Open, Row, Session, refuse_options, waiting,
+    AsyncSession, Bound, Call, Column, Execution, Fault, Job, Open, Row, Session, refuse_options, waiting,
 };
 use litelab_protocol::{Begin, Connection, Database, Fetch, Invocation, Prepare, Statement, Transaction, Value};
 use tokio::runtime::Runtime;
@@ -100,8 +100,8 @@ impl Session for Apalis {
         Ok(())
     }
 
-    fn execute(&mut self, call: &Call<'_>, effect: &mut Effect<'_>) -> Result<u64, Fault> {
-        let argument = |at: usize| call.values.bound(&call.slots[at], effect.yielded);
+    fn execute(&mut self, call: &Call<'_>, execution: &mut Execution) -> Result<u64, Fault> {
+        let argument = |at: usize| call.values.bound(&call.slots[at], &execution.yielded);
         match &self.operations[call.transaction][call.statement] {
             Some(Operation::Enqueue) => {
                 let priority = if let Bound::Integer(priority) = argument(1) { priority.max(0) as usize } else { 0 };
@@ -111,12 +111,12 @@ impl Session for Apalis {
             }
             Some(Operation::Claim(job)) => {
                 let Some(task) = self.runtime.block_on(self.queue.claim())? else { return Ok(0) };
-                effect.note_query(call);
+                execution.note_query(call);
                 if call.spec.fetch != Fetch::None {
-                    job.run(COLUMNS.len(), &task, effect)?;
+                    job.run(COLUMNS.len(), &task, execution)?;
                 }
-                effect.note_first_row(call);
-                effect.remember(call, &task)?;
+                execution.note_first_row(call);
+                execution.remember(call, &task)?;
                 Ok(1)
             }
             Some(Operation::Finish { done }) => {
