@@ -9,7 +9,7 @@ use litelab_record::outcome::{Probe, Series, TrialRecord};
 
 /// Progress event of a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// All checks have passed; trials are about to begin.
     Started {
         /// Plan of the run.

@@ -1,6 +1,6 @@
 //! Plans rounds, prepares database copies, starts runners, observes them, checks their results and records the run.
 //!
-//! This crate prints nothing: a run reports its progress as [`event::Event`]s.
+//! This crate prints nothing: a run reports its progress as [`event::RunEvent`]s.
 
 pub mod calibration;
 pub mod compile;

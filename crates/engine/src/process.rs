@@ -48,6 +48,8 @@ pub struct RunnerProcess {
     tick_ms: u64,
     /// Number of further ticks that the trial's length allows.
     ticks_left: u64,
+    /// CPU time before `go`, in nanoseconds.
+    cpu_before_go: u64,
     killed: bool,
     exited: Option<Exited>,
 }
@@ -121,6 +123,7 @@ impl RunnerProcess {
             stderr_ended,
             tick_ms: trial.tick_ms.max(1),
             ticks_left: u64::MAX,
+            cpu_before_go: 0,
             killed: false,
             exited: None,
         };
@@ -147,7 +150,14 @@ impl RunnerProcess {
     pub fn go(&mut self, limit: Duration) {
         // One more tick holds the rest of the counts.
         self.ticks_left = limit.as_millis() as u64 / self.tick_ms + 1;
+        self.cpu_before_go = self.child.cpu_ns();
         self.send(b"{\"type\":\"go\"}\n".to_vec());
+    }
+
+    /// CPU time before `go`, in nanoseconds.
+    #[must_use]
+    pub fn cpu_before_go(&self) -> u64 {
+        self.cpu_before_go
     }
 
     /// Closes the runner's input. A runner that has not received `go` must then exit.

@@ -17,7 +17,7 @@ use litelab_record::{RecordError, Recorder, RunFile};
 use litelab_stats::Schedule;
 
 use crate::error::EngineError;
-use crate::event::Event;
+use crate::event::RunEvent;
 use crate::hopeless;
 use crate::noop;
 use crate::perf::Perf;
@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// If a database cannot be prepared or the run file cannot be written. A failed trial is not an error.
-    pub fn execute(mut self, report: &mut dyn FnMut(Event<'_>)) -> Result<Ended, EngineError> {
+    pub fn execute(mut self, report: &mut dyn FnMut(RunEvent<'_>)) -> Result<Ended, EngineError> {
         let mut ended = Ended { rounds: self.done.iter().sum(), failed: self.failed_before, interrupted: false };
         match self.carry_on(&mut ended, report) {
             Err(EngineError::Interrupted) => Ok(Ended { interrupted: true, ..ended }),
@@ -284,16 +284,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn carry_on(&mut self, ended: &mut Ended, report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
+    fn carry_on(&mut self, ended: &mut Ended, report: &mut dyn FnMut(RunEvent<'_>)) -> Result<(), EngineError> {
         let file = self.options.file.clone();
-        report(Event::Started { plan: &self.plan, environment: &self.environment, file: &file, done: &self.done });
+        report(RunEvent::Started { plan: &self.plan, environment: &self.environment, file: &file, done: &self.done });
         let prepared = Prepared::new(&self.scratch.prepared).until(self.stop);
         let mut perf = None;
         if self.options.flame {
             // Checked before the first trial, so that the user learns of a missing `perf` at once.
             match Perf::find(PERF, &self.scratch.flame) {
                 Ok(found) => perf = Some(found),
-                Err(reason) => report(Event::NotSampled { variant: None, reason: &reason }),
+                Err(reason) => report(RunEvent::NotSampled { variant: None, reason: &reason }),
             }
         }
         let mut prepared_files = Vec::new();
@@ -304,8 +304,9 @@ impl<'a> Run<'a> {
                 prepared_files.push(PathBuf::new());
                 continue;
             }
-            prepared_files
-                .push(prepared.file(variant, &mut |rows, of| report(Event::Preparing { variant: index, rows, of }))?);
+            prepared_files.push(
+                prepared.file(variant, &mut |rows, of| report(RunEvent::Preparing { variant: index, rows, of }))?,
+            );
         }
         if self.options.calibrate && ended.rounds == 0 {
             self.calibrate(&prepared_files, report)?;
@@ -320,22 +321,22 @@ impl<'a> Run<'a> {
             let load = LoadProbe::start();
             let mut trials = Vec::new();
             for (position, variant) in order(&self.plan, scenario, round).into_iter().enumerate() {
-                report(Event::TrialStarted { round, variant });
+                report(RunEvent::TrialStarted { round, variant });
                 let (record, series) =
                     self.trial((round, variant, position as u32), &prepared_files[variant], report)?;
                 self.go_on()?;
                 rates.extend(sustained(&record).map(|rate| (variant, rate)));
                 ended.failed += u32::from(matches!(record.outcome, Outcome::Failed(_)));
-                report(Event::TrialEnded { record: &record, series: &series });
+                report(RunEvent::TrialEnded { record: &record, series: &series });
                 trials.push((record, series));
             }
             let load = load.finish();
             self.store(report, |recorder| recorder.round((scenario, round), &started, &load, &trials))?;
             ended.rounds += 1;
-            report(Event::RoundStored { scenario, round });
+            report(RunEvent::RoundStored { scenario, round });
             let records = trials.iter().map(|(record, _)| record);
             if let Some(reason) = hopeless::reason(&self.plan, records).filter(|_| round == 0) {
-                report(Event::ScenarioEnded { scenario, reason });
+                report(RunEvent::ScenarioEnded { scenario, reason });
                 self.hopeless.insert(scenario);
             }
         }
@@ -350,7 +351,7 @@ impl<'a> Run<'a> {
     /// Writes to the run file, and waits while another program holds it.
     fn store(
         &mut self,
-        report: &mut dyn FnMut(Event<'_>),
+        report: &mut dyn FnMut(RunEvent<'_>),
         mut write: impl FnMut(&mut Recorder) -> Result<(), RecordError>,
     ) -> Result<(), EngineError> {
         let begun = Instant::now();
@@ -358,7 +359,7 @@ impl<'a> Run<'a> {
             match write(&mut self.recorder) {
                 Err(RecordError::Busy(_)) if begun.elapsed() < HELD => {
                     self.go_on()?;
-                    report(Event::FileHeld { file: &self.options.file, seconds: begun.elapsed().as_secs() });
+                    report(RunEvent::FileHeld { file: &self.options.file, seconds: begun.elapsed().as_secs() });
                 }
                 written => return Ok(written?),
             }
@@ -372,7 +373,7 @@ impl<'a> Run<'a> {
         perf: &mut Perf,
         prepared: &[PathBuf],
         rates: &BTreeMap<usize, f64>,
-        report: &mut dyn FnMut(Event<'_>),
+        report: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(), EngineError> {
         for (index, prepared) in prepared.iter().enumerate() {
             let variant = &self.plan.variants[index];
@@ -380,7 +381,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.go_on()?;
-            report(Event::Sampling { variant: index });
+            report(RunEvent::Sampling { variant: index });
             let driver = self.runners.driver(&variant.driver)?;
             let mut keep_going = || !self.stopped();
             let mut bench = self.context(driver.runner, prepared, &mut keep_going);
@@ -390,7 +391,7 @@ impl<'a> Run<'a> {
             match trial::stacks(&variant, &format!("flame/{index}"), &mut bench, perf) {
                 Ok(stacks) => self.store(report, |recorder| recorder.stacks(index, &stacks))?,
                 Err(_) if self.stopped() => break,
-                Err(reason) => report(Event::NotSampled { variant: Some(index), reason: &reason }),
+                Err(reason) => report(RunEvent::NotSampled { variant: Some(index), reason: &reason }),
             }
         }
         Ok(())
@@ -419,7 +420,7 @@ impl<'a> Run<'a> {
         &self,
         (round, variant, position): (u32, usize, u32),
         prepared: &Path,
-        report: &mut dyn FnMut(Event<'_>),
+        report: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(TrialRecord, Series), EngineError> {
         let started = litelab_record::now();
         let begun = Instant::now();
@@ -431,7 +432,7 @@ impl<'a> Run<'a> {
         let (outcome, series) = match &plan.search {
             None => trial::run(plan, &id, &mut bench),
             Some(search) => {
-                search::run(plan, search, &id, &mut bench, &mut |probe| report(Event::Probed { variant, probe }))
+                search::run(plan, search, &id, &mut bench, &mut |probe| report(RunEvent::Probed { variant, probe }))
             }
         };
         let seconds = begun.elapsed().as_secs_f64();
@@ -439,7 +440,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs one short no-op trial per scenario and runner, which measures the cost of the harness per transaction.
-    fn calibrate(&mut self, prepared: &[PathBuf], report: &mut dyn FnMut(Event<'_>)) -> Result<(), EngineError> {
+    fn calibrate(&mut self, prepared: &[PathBuf], report: &mut dyn FnMut(RunEvent<'_>)) -> Result<(), EngineError> {
         let mut done = Vec::new();
         for (index, prepared) in prepared.iter().enumerate() {
             let variant = &self.plan.variants[index];
@@ -453,7 +454,7 @@ impl<'a> Run<'a> {
             }
             let noop = self.descriptions.get(&name).and_then(|description| noop::variant(variant, &name, description));
             let Some(variant) = noop else { continue };
-            report(Event::Calibrating { scenario: variant.scenario });
+            report(RunEvent::Calibrating { scenario: variant.scenario });
             // A variant on a server has no prepared file; its no-op trial uses an empty one.
             let empty = match self.plan.variants[index].server {
                 None => None,

@@ -134,7 +134,7 @@ fn attempt(
     for process in &mut processes {
         let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
         // What those that were killed have done is counted nowhere.
-        total_cpu += if process.was_killed() { 0 } else { exited.cpu_ns };
+        total_cpu += if process.was_killed() { 0 } else { exited.cpu_ns.saturating_sub(process.cpu_before_go()) };
         evidence.stderr.push_str(&process.stderr());
         let status = exited.status;
         let what = match process.was_killed() {
@@ -177,14 +177,10 @@ fn attempt(
             content
         }
     };
-    let samples = &evidence.series.samples;
-    let go = evidence.series.go_ns;
-    let summary = Summary::since(samples, go);
-    let before_go =
-        samples.iter().take_while(|s| s.at_ns <= go).last().and_then(|s| s.process).map_or(0, |p| p.cpu_ns());
+    let summary = Summary::since(&evidence.series.samples, evidence.series.go_ns);
     let late = if summary.samples == 0 { 0.0 } else { summary.late_samples as f64 / summary.samples as f64 };
     Ok(Measurement {
-        cpu_ns: total_cpu.saturating_sub(before_go),
+        cpu_ns: total_cpu,
         database_bytes,
         wal_after_bytes,
         flags: verify::flags(variant, &result, late),

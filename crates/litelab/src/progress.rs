@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use litelab_engine::event::Event;
+use litelab_engine::event::RunEvent;
 use litelab_model::{Plan, ScenarioPlan};
 use litelab_record::measure::Meter;
 use litelab_record::outcome::Outcome;
@@ -61,9 +61,9 @@ impl Progress {
     }
 
     /// Renders one event.
-    pub fn on(&mut self, event: &Event<'_>) {
+    pub fn on(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Started { plan, environment, file, done } => {
+            RunEvent::Started { plan, environment, file, done } => {
                 describe(plan).iter().for_each(output::log);
                 skipped(plan);
                 for warning in &environment.warnings {
@@ -73,39 +73,39 @@ impl Progress {
                 output::log(format_args!("run file: {}", file.display()));
                 self.start(plan, done);
             }
-            Event::Preparing { variant, rows, of } => {
+            RunEvent::Preparing { variant, rows, of } => {
                 self.line_or_message(&format!("preparing {}: {rows} of {of} rows", self.name(*variant)), rows == of);
             }
-            Event::Calibrating { scenario } => {
+            RunEvent::Calibrating { scenario } => {
                 let text = format!("measuring the harness itself: {}", self.scenario_name(*scenario));
                 self.line_or_message(&text, false);
             }
-            Event::TrialStarted { round, variant } => {
+            RunEvent::TrialStarted { round, variant } => {
                 let round = self.round(self.scenario_of(*variant), *round);
                 output::message(&self.bar, &format!("{round} · {}", self.name(*variant)));
             }
-            Event::Probed { variant, probe } => {
+            RunEvent::Probed { variant, probe } => {
                 let outcome = if probe.held() { "kept".to_owned() } else { format!("not kept: {}", probe.reason) };
                 let rate = number::value(probe.rate, litelab_model::metric::Unit::PerSecond);
                 self.line_or_message(&format!("{}: {rate} {outcome}", self.name(*variant)), false);
             }
-            Event::TrialEnded { record, .. } => self.ended(record),
-            Event::Sampling { variant } => {
+            RunEvent::TrialEnded { record, .. } => self.ended(record),
+            RunEvent::Sampling { variant } => {
                 self.line_or_message(&format!("sampling call stacks: {}", self.name(*variant)), true);
             }
-            Event::NotSampled { variant, reason } => {
+            RunEvent::NotSampled { variant, reason } => {
                 let of = variant.map_or_else(String::new, |variant| format!(" of {}", self.name(variant)));
                 self.last_line = Instant::now();
                 self.bar.suspend(|| output::note(style::WARNING, format_args!("no call stacks{of}"), reason));
             }
-            Event::FileHeld { file, seconds } => {
+            RunEvent::FileHeld { file, seconds } => {
                 let text = format!(
                     "{}: another program reads it, and nothing can be stored until it has ended: waiting, {seconds} s",
                     file.display()
                 );
                 self.line_or_message(&text, *seconds < HEARTBEAT.as_secs());
             }
-            Event::ScenarioEnded { scenario, reason } => {
+            RunEvent::ScenarioEnded { scenario, reason } => {
                 let name = self.scenario_name(*scenario);
                 let left = self.scenario(*scenario).map_or(0, |s| s.rounds).saturating_sub(1);
                 if left > 0 {
@@ -116,7 +116,7 @@ impl Progress {
                     self.bar.suspend(|| output::note(style::WARNING, format_args!("{name} ended"), text));
                 }
             }
-            Event::RoundStored { scenario, round } => {
+            RunEvent::RoundStored { scenario, round } => {
                 if !self.redraws {
                     let (name, round) = (self.scenario_name(*scenario), self.round(*scenario, *round));
                     let (trials, failed, seconds) = (self.trials, self.failed, self.begun.elapsed().as_secs_f64());

@@ -40,6 +40,25 @@ impl MeasuredChild {
         self.child.id()
     }
 
+    /// CPU time of the child alone so far, in nanoseconds; 0 where the system has no clock of it.
+    #[must_use]
+    pub fn cpu_ns(&self) -> u64 {
+        #[cfg(target_os = "linux")]
+        {
+            let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
+            // The id is still the child's, because only `wait` reaps it.
+            // SAFETY: both pointers are to live, writable memory of the types that the calls fill.
+            let read = unsafe {
+                libc::clock_getcpuclockid(self.child.id().cast_signed(), &raw mut clock) == 0
+                    && libc::clock_gettime(clock, &raw mut time) == 0
+            };
+            if read {
+                return time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned();
+            }
+        }
+        0
+    }
+
     /// Whether the child has ended, **without reaping it**: until [`MeasuredChild::wait`] its final figures remain
     /// readable under `/proc`.
     ///
@@ -145,6 +164,26 @@ mod tests {
         assert!(busy > 5 * idle && busy > 10_000_000, "{idle} {busy}");
         let asleep = used("sleep 0.05; sleep 0.05");
         assert!(asleep < 90_000_000, "{asleep}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_clock_of_a_running_child_agrees_with_its_end() {
+        let mut child = shell("i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; read line");
+        let mut last = 0;
+        // Until it has used no CPU time between two readings, because it waits for its input.
+        loop {
+            std::thread::sleep(Duration::from_millis(100));
+            let now = child.cpu_ns();
+            if now > 0 && now == last {
+                break;
+            }
+            last = now;
+        }
+        let exact = child.wait().unwrap().cpu_ns;
+        assert!(last > 10_000_000, "{last}");
+        // Ending takes some CPU time, and less than a tick of /proc.
+        assert!((last..last + 10_000_000).contains(&exact), "{last} {exact}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use litelab_engine::event::Event;
+use litelab_engine::event::RunEvent;
 use litelab_engine::trial::Patience;
 use litelab_engine::{EngineError, Run, RunOptions, Runners};
 use litelab_model::Plan;
@@ -87,13 +87,13 @@ fn a_reader_of_the_run_file_delays_a_round_and_loses_none() {
     let (mut reader, mut held) = (None, 0);
     let ended = run
         .execute(&mut |event| match event {
-            Event::TrialEnded { record, .. } if record.round == 0 => {
+            RunEvent::TrialEnded { record, .. } if record.round == 0 => {
                 let connection = Connection::open(&options.file).expect("opens");
                 connection.execute_batch("BEGIN; SELECT count(*) FROM trial").expect("reads");
                 reader = Some(connection);
             }
             // Longer than SQLite's own timeout.
-            Event::FileHeld { seconds, .. } => {
+            RunEvent::FileHeld { seconds, .. } => {
                 held += 1;
                 if seconds > 5 {
                     reader = None;
@@ -115,12 +115,12 @@ fn a_run_that_waits_for_a_reader_can_be_stopped() {
     let mut reader = None;
     let ended = run
         .execute(&mut |event| match event {
-            Event::TrialEnded { record, .. } if record.round == 1 => {
+            RunEvent::TrialEnded { record, .. } if record.round == 1 => {
                 let connection = Connection::open(&options.file).expect("opens");
                 connection.execute_batch("BEGIN; SELECT count(*) FROM trial").expect("reads");
                 reader = Some(connection);
             }
-            Event::FileHeld { .. } => stop.store(true, Ordering::Relaxed),
+            RunEvent::FileHeld { .. } => stop.store(true, Ordering::Relaxed),
             _ => {}
         })
         .expect("executes");

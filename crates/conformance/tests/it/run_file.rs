@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use litelab_engine::event::Event;
+use litelab_engine::event::RunEvent;
 use litelab_engine::{EngineError, Run, RunOptions};
 use litelab_model::Plan;
 use litelab_protocol::histogram::Histogram;
@@ -70,8 +70,8 @@ fn rounds_run_in_the_order_of_the_schedule() {
     let (mut started, mut stored) = (vec![Vec::new(); 4], Vec::new());
     let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
     run.execute(&mut |event| match event {
-        Event::TrialStarted { round, variant } => started[round as usize].push(variant),
-        Event::RoundStored { round, .. } => stored.push((round, started.iter().map(Vec::len).sum::<usize>())),
+        RunEvent::TrialStarted { round, variant } => started[round as usize].push(variant),
+        RunEvent::RoundStored { round, .. } => stored.push((round, started.iter().map(Vec::len).sum::<usize>())),
         _ => {}
     })
     .expect("executes");
@@ -109,7 +109,7 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
     Run::new(made(whole.path()), "", options(whole.path()), &runners, &never)
         .and_then(|run| {
             run.execute(&mut |event| {
-                if let Event::RoundStored { scenario, round } = event {
+                if let RunEvent::RoundStored { scenario, round } = event {
                     stored.push((round, scenario));
                 }
             })
@@ -129,8 +129,8 @@ fn a_run_that_was_stopped_anywhere_goes_on_to_the_same_file() {
         let run = Run::new(made(folder.path()), "", options.clone(), &runners, &stop).expect("checked");
         let ended = run
             .execute(&mut |event| {
-                seen += u32::from(matches!(event, Event::TrialEnded { .. }));
-                rounds += u32::from(matches!(event, Event::RoundStored { .. }));
+                seen += u32::from(matches!(event, RunEvent::TrialEnded { .. }));
+                rounds += u32::from(matches!(event, RunEvent::RoundStored { .. }));
                 stop.store(seen >= after, Ordering::Relaxed);
             })
             .expect("executes");
@@ -205,7 +205,9 @@ fn the_harness_itself_is_measured_once_for_each_scenario() {
     let options = RunOptions { calibrate: true, ..options(folder.path()) };
     let mut calibrating = 0;
     Run::new(scripted(folder.path(), 1), "", options.clone(), &runners, &stop)
-        .and_then(|run| run.execute(&mut |event| calibrating += u32::from(matches!(event, Event::Calibrating { .. }))))
+        .and_then(|run| {
+            run.execute(&mut |event| calibrating += u32::from(matches!(event, RunEvent::Calibrating { .. })))
+        })
         .expect("executes");
     let info = common::info(&options.file);
     assert_eq!((calibrating, info.calibrations.len()), (1, 1));
@@ -243,7 +245,7 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
     let ended = std::thread::scope(|scope| {
         let run = Run::new(plan, "", options(folder.path()), &runners, &stop).expect("checked");
         run.execute(&mut |event| {
-            if let Event::TrialStarted { round: 1, variant } = event
+            if let RunEvent::TrialStarted { round: 1, variant } = event
                 && variant == last
             {
                 begun = Some(Instant::now());
@@ -252,7 +254,7 @@ fn ctrl_c_in_the_middle_of_a_trial_ends_the_run_at_once() {
                     stop.store(true, Ordering::Relaxed);
                 });
             }
-            done += u32::from(matches!(event, Event::RoundStored { .. }));
+            done += u32::from(matches!(event, RunEvent::RoundStored { .. }));
         })
     })
     .expect("executes");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use litelab_engine::event::Event;
+use litelab_engine::event::RunEvent;
 use litelab_engine::{Run, Runners};
 use litelab_model::Plan;
 use litelab_record::StoredTrial;
@@ -47,7 +47,7 @@ fn run(folder: &Path, plan: Plan, runners: &Runners) -> (Vec<StoredTrial>, Vec<P
     let (stop, mut reported) = (AtomicBool::new(false), Vec::new());
     let run = Run::new(plan, "", options(folder), runners, &stop).expect("checked");
     run.execute(&mut |event| {
-        if let Event::Probed { probe, .. } = event {
+        if let RunEvent::Probed { probe, .. } = event {
             reported.push(probe.clone());
         }
     })
@@ -244,7 +244,7 @@ fn a_run_stopped_within_a_search_goes_on_to_the_same_file() {
         let mut seen = 0;
         let run = Run::new(made(folder.path()), "", options.clone(), &runners, &stop).expect("checked");
         let ended = run.execute(&mut |event| {
-            seen += usize::from(matches!(event, Event::Probed { .. }));
+            seen += usize::from(matches!(event, RunEvent::Probed { .. }));
             stop.store(seen >= after, Ordering::Relaxed);
         });
         let ended = ended.expect("executes");

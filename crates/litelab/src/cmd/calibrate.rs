@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use litelab_engine::calibration::{clock, runner_costs};
-use litelab_engine::event::Event;
+use litelab_engine::event::RunEvent;
 use litelab_engine::{EngineError, Run, RunOptions, Runners, scratch};
 use litelab_model::{Options, library, resolve};
 use litelab_observe::environment::{Environment, FsyncConfig, FsyncProbe, LoadProbe, LoadWindow};
@@ -179,7 +179,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
     let (begun, mut told) = (Instant::now(), Instant::now());
     let mut stored = vec![0; run.plan().scenarios.len()];
     run.execute(&mut |event| {
-        if let Event::RoundStored { scenario, round } = event {
+        if let RunEvent::RoundStored { scenario, round } = event {
             stored[scenario] = round + 1;
             let (done, spent) = (stored.iter().copied().min().unwrap_or_default(), begun.elapsed());
             // A slow disk may need more time for the minimum number of rounds, but not without bound.
@@ -193,7 +193,7 @@ fn experiments(args: &Args, limit: Duration, runners: &Runners, file: &Path) -> 
                 ));
             }
         }
-        if let Event::Started { .. } = event {
+        if let RunEvent::Started { .. } = event {
             say(&format!("identical variants, for {:.0} s", limit.as_secs_f64()));
         }
         if interrupt::is_asked() {

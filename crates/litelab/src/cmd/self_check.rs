@@ -116,7 +116,7 @@ fn smoke(runners: &Runners, folder: &std::path::Path) -> Result<Found> {
     let run = Run::new(plan, &text.toml, options, runners, interrupt::stop())?;
     let mut reason = None;
     let ended = run.execute(&mut |event| {
-        if let litelab_engine::event::Event::TrialEnded { record, .. } = event
+        if let litelab_engine::event::RunEvent::TrialEnded { record, .. } = event
             && let litelab_record::outcome::Outcome::Failed(failure) = &record.outcome
         {
             reason.get_or_insert_with(|| failure.reason.clone());

@@ -1,6 +1,7 @@
 //! Time series of trials: windows of equal length, each with medians over trials.
 
 use litelab_model::study::Location;
+use litelab_protocol::Tick;
 use litelab_record::outcome::{Measurement, Series};
 use litelab_stats::{Confidence, Estimate, median};
 use serde::{Serialize, Serializer};
@@ -46,6 +47,25 @@ fn quantities<S: Serializer>(of: &[Option<Estimate>; QUANTITIES.len()], serializ
 /// Trials of one variant: the length of each in seconds, and its windows.
 pub(super) type Trials = Vec<(f64, Vec<[f64; QUANTITIES.len()]>)>;
 
+/// Spreads the counts of each tick evenly over its interval: calls `add` with each of `count` windows of `step` seconds
+/// that the interval touches, and the share of the interval in it. Counts after the last window belong to it.
+pub(crate) fn spread(series: &Series, step: f64, count: usize, mut add: impl FnMut(usize, f64, &Tick)) {
+    let mut before = 0.0;
+    for tick in &series.ticks {
+        let at = tick.t_ms as f64 / 1000.0;
+        // The ticks of several processes are stored one process after the other.
+        let from = if at > before { before } else { 0.0 };
+        before = at;
+        let length = (at - from).max(f64::EPSILON);
+        let place = |seconds: f64| ((seconds / step) as usize).min(count - 1);
+        for window in place(from)..=place(at) {
+            let (low, high) = (window as f64 * step, (window + 1) as f64 * step);
+            let high = if window + 1 == count { high.max(at) } else { high };
+            add(window, ((at.min(high) - from.max(low)) / length).max(0.0), tick);
+        }
+    }
+}
+
 /// Divides one trial into windows.
 pub(super) fn windows(
     measurement: &Measurement,
@@ -60,14 +80,12 @@ pub(super) fn windows(
     let has_files = !measurement.on_server && location == Location::File;
     let of_files = if has_files { 0.0 } else { f64::NAN };
     let mut windows = vec![[0.0, 0.0, f64::NAN, f64::NAN, of_files, of_files]; count];
-    for tick in &series.ticks {
-        // A tick counts the interval before it.
-        let window = &mut windows[place(tick.t_ms.saturating_mul(1_000_000).saturating_sub(1))];
+    spread(series, seconds, count, |window, share, tick| {
         for counts in &tick.counts {
-            window[0] += counts.committed as f64 / seconds;
-            window[1] += counts.errors as f64 / seconds;
+            windows[window][0] += counts.committed as f64 * share / seconds;
+            windows[window][1] += counts.errors as f64 * share / seconds;
         }
-    }
+    });
     let mut before = None;
     for sample in series.samples.iter().filter(|sample| sample.at_ns >= series.go_ns) {
         let window = &mut windows[place(sample.at_ns - series.go_ns)];
@@ -100,7 +118,7 @@ pub(super) fn timeline(variant: usize, trials: &Trials) -> Option<Timeline> {
 
 #[cfg(test)]
 mod tests {
-    use litelab_protocol::{Tick, TickCount, TrialResult};
+    use litelab_protocol::{TickCount, TrialResult};
     use litelab_record::Sample;
 
     use super::*;
@@ -136,5 +154,22 @@ mod tests {
         let timeline = timeline(3, &vec![(seconds, windows)]).expect("one trial");
         assert_eq!(timeline.windows[1].seconds, (1.0, 2.0));
         assert_eq!(timeline.windows[0].values[0].map(|e| e.value), Some(10.0));
+    }
+
+    #[test]
+    fn a_window_shorter_than_the_interval_of_a_tick_has_its_share() {
+        let tick = |t_ms| Tick {
+            t_ms,
+            counts: vec![TickCount { committed: 10, errors: 5, ..TickCount::default() }],
+            ..Tick::default()
+        };
+        let series = Series { ticks: (1..=10).map(|at| tick(at * 100)).collect(), ..Series::default() };
+        let result = TrialResult { elapsed_ns: 1_000_000_000, ..TrialResult::default() };
+        let measurement = Measurement { result, ..Measurement::default() };
+        let (_, windows) = windows(&measurement, &series, Location::File, 40);
+        assert_eq!(windows.len(), 40);
+        for window in windows {
+            assert!((window[0] - 100.0).abs() < 1e-9 && (window[1] - 50.0).abs() < 1e-9, "{window:?}");
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use litelab_record::outcome::Series;
 
+use crate::analysis::timeline::spread;
+
 /// Largest number of lines of a chart; more are hard to follow.
 pub(super) const MOST_VARIANTS: usize = 4;
 /// Largest number of points of a line, for which a chart has room.
@@ -65,32 +67,20 @@ impl Course {
         (window as f64 + 0.5) * self.step
     }
 
-    /// Adds the counts of ticks, spread evenly over the interval of each tick.
     fn count(&mut self, series: &Series) {
-        let mut before = 0.0;
-        for tick in &series.ticks {
-            let at = tick.t_ms as f64 / 1000.0;
-            // The ticks of several processes are stored one process after the other.
-            let from = if at > before { before } else { 0.0 };
-            before = at;
-            let length = (at - from).max(f64::EPSILON);
-            let committed: f64 = tick.counts.iter().map(|c| c.committed as f64).sum();
-            let busy: f64 = tick.counts.iter().map(|c| c.busy as f64).sum();
-            let other: f64 = tick.counts.iter().map(|c| c.errors.saturating_sub(c.busy) as f64).sum();
-            let first = ((from / self.step) as usize).min(self.throughput.len() - 1);
-            let last = ((at / self.step) as usize).min(self.throughput.len() - 1);
-            for window in first..=last {
-                let (low, high) = (window as f64 * self.step, (window + 1) as f64 * self.step);
-                // Counts after the end of the last window belong to it.
-                let high = if window + 1 == self.throughput.len() { high.max(at) } else { high };
-                let share = ((at.min(high) - from.max(low)) / length).max(0.0);
-                self.throughput[window] += committed * share / self.step;
-                self.busy[window] += busy * share / self.step;
-                self.other[window] += other * share / self.step;
+        let (step, count) = (self.step, self.throughput.len());
+        spread(series, step, count, |window, share, tick| {
+            for counts in &tick.counts {
+                self.throughput[window] += counts.committed as f64 * share / step;
+                self.busy[window] += counts.busy as f64 * share / step;
+                self.other[window] += counts.errors.saturating_sub(counts.busy) as f64 * share / step;
             }
+        });
+        for tick in &series.ticks {
             // The lag belongs to the window in which the tick was emitted, at the end of its interval.
             if let Some(lag) = tick.lag_ns {
-                self.lag[last] = self.lag[last].max(lag as f64);
+                let window = ((tick.t_ms as f64 / 1000.0 / step) as usize).min(count - 1);
+                self.lag[window] = self.lag[window].max(lag as f64);
             }
         }
     }
