@@ -154,12 +154,6 @@ impl RunnerProcess {
         self.send(b"{\"type\":\"go\"}\n".to_vec());
     }
 
-    /// CPU time before `go`, in nanoseconds.
-    #[must_use]
-    pub fn cpu_before_go(&self) -> u64 {
-        self.cpu_before_go
-    }
-
     /// Closes the runner's input. A runner that has not received `go` must then exit.
     pub fn close_input(&mut self) {
         drop(self.stdin.take());
@@ -256,7 +250,8 @@ impl RunnerProcess {
         self.child.ended_within(EXIT_GRACE).unwrap_or(false)
     }
 
-    /// Reaps the runner; kills it first if it still runs, and in any case all processes that it has started.
+    /// Reaps the runner; kills it first if it still runs, and in any case all processes that it has started. The CPU time
+    /// is that since `go`.
     ///
     /// # Errors
     /// If waiting fails.
@@ -265,7 +260,8 @@ impl RunnerProcess {
         if let Some(exited) = self.exited {
             return Ok(exited);
         }
-        let exited = end(&mut self.child)?;
+        let mut exited = end(&mut self.child)?;
+        exited.cpu_ns = exited.cpu_ns.saturating_sub(self.cpu_before_go);
         // A process that has left the group may keep the pipe open.
         let _ended = self.stderr_ended.recv_timeout(STDERR_GRACE);
         self.exited = Some(exited);
@@ -413,6 +409,28 @@ mod tests {
         command.arg("30");
         let ended = output(command, Vec::new(), Duration::from_millis(200), None).expect("started");
         assert!(matches!(ended, Ended::TooLate), "{ended:?}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn cpu_time_before_go_is_not_counted() {
+        let study = "name = 's'\ntitle = '?'\n[[scenario]]\nname = 'one'\nworkload = 'insert'\nrole.w = { run = 'insert', count = 1 }";
+        let plan = crate::testkit::plan(None, study);
+        let burn = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let said = r#"echo '{"type":"failed","reason":"ready"}'"#;
+        let used = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let folder = std::env::temp_dir();
+            let mut process = RunnerProcess::start(command, &plan.variants[0].trial, &folder).expect("started");
+            assert!(process.next_line(Duration::from_secs(60), &mut || true).is_ok());
+            process.go(Duration::from_secs(1));
+            assert!(process.settle());
+            process.finish().expect("reaped").cpu_ns
+        };
+        let before = used(&format!("read -r trial; {burn}; {said}; read -r go"));
+        let after = used(&format!("read -r trial; {said}; read -r go; {burn}"));
+        assert!(after > 10_000_000 && before < after / 4, "{before} {after}");
     }
 
     #[test]

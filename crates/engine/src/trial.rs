@@ -134,7 +134,7 @@ fn attempt(
     for process in &mut processes {
         let exited = process.finish().map_err(|e| Stop::new(FailureKind::Runner, e.to_string()))?;
         // What those that were killed have done is counted nowhere.
-        total_cpu += if process.was_killed() { 0 } else { exited.cpu_ns.saturating_sub(process.cpu_before_go()) };
+        total_cpu += if process.was_killed() { 0 } else { exited.cpu_ns };
         evidence.stderr.push_str(&process.stderr());
         let status = exited.status;
         let what = match process.was_killed() {
