@@ -17,8 +17,9 @@ import (
 const (
 	connectPatience = 5 * time.Second
 	answerPatience  = 30 * time.Second
-	// reopenPatience limits the attempts of a worker to replace a lost connection; after it the trial fails.
-	reopenPatience = 10 * time.Second
+	// reopenPatience limits the attempts of a worker to replace a lost connection; after it the trial fails. A killed
+	// server that starts again must first replay its log.
+	reopenPatience = 30 * time.Second
 	reopenPause    = 50 * time.Millisecond
 )
 
