@@ -154,9 +154,11 @@ impl Checkpointing {
     /// Waits for a running background checkpoint first, which leaves less to checkpoint here. This wait is the only
     /// bound on a log that grows faster than checkpoints can follow.
     fn truncate(&mut self, connection: &Connection, counters: &Live, frames: u64) {
-        let turn = self.turn.clone();
-        let _turn = lock(&turn);
-        match truncate(connection) {
+        let turn = lock(&self.turn);
+        let cut = truncate(connection);
+        // A subscriber to the warnings below may panic.
+        drop(turn);
+        match cut {
             Ok(Cut::Done) => {
                 counters.cut();
                 (self.asked_at, self.warn_at) = (0, u64::from(self.rules.truncate_after));
@@ -298,8 +300,8 @@ impl Background {
     pub fn run(&self, connection: &Connection, counters: &Live, limits: &Limits) {
         let shorter = limits.read.into_iter().chain(limits.write.as_ref().map(|(limit, _)| *limit)).min();
         let tick = shorter.map_or(IDLE, |limit| (limit / 4).clamp(Duration::from_millis(1), IDLE));
-        // Commits at the last look and its time, and commits at the last checkpoint.
-        let (mut seen, mut since, mut done) = (0, Instant::now(), 0);
+        // Commits at the last look and its time, and commits at the last checkpoint. A crash may have left a log.
+        let (mut seen, mut since, mut done) = (0, Instant::now(), u64::MAX);
         loop {
             let asked = self.asked.recv_timeout(tick);
             if let Some(limit) = limits.read {
@@ -313,7 +315,7 @@ impl Background {
                     self.checkpoint(connection, counters, false);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let commits = counters.commits.load(Relaxed);
+                    let commits = counters.logged.load(Relaxed);
                     if commits != seen {
                         (seen, since) = (commits, Instant::now());
                     }

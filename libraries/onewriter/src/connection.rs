@@ -36,19 +36,27 @@ fn try_open(options: &Options, purpose: Purpose) -> Result<Connection, Box<dyn s
     let mut connection = Connection::open_with_flags(&options.path, mode)?;
     // The default depends on how SQLite was compiled.
     pragma(&connection, "PRAGMA foreign_keys = ON")?;
+    // Before the closure, which may commit or fail, and after it, in case it changes them.
+    leave_checkpoints(&connection, options)?;
     match purpose {
         Purpose::Read => (options.on_reader)(&mut connection)?,
         Purpose::Write | Purpose::Checkpoint | Purpose::Exclusive => (options.on_writer)(&mut connection)?,
     }
-    if options.checkpoints.is_external() {
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    }
+    leave_checkpoints(&connection, options)?;
     set(&connection, options.durability, purpose)?;
     check(&connection, options.durability)?;
     // Statements that were left in the cache were prepared without the rules for closures.
     connection.flush_prepared_statement_cache();
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
+}
+
+/// Leaves checkpoints to this crate, or to another program.
+fn leave_checkpoints(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
+    if options.checkpoints.is_external() {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    }
+    pragma(connection, "PRAGMA wal_autocheckpoint = 0")
 }
 
 fn set(connection: &Connection, durability: Durability, purpose: Purpose) -> rusqlite::Result<()> {
@@ -62,8 +70,6 @@ fn set(connection: &Connection, durability: Durability, purpose: Purpose) -> rus
         pragma(connection, "PRAGMA fullfsync = ON")?;
         pragma(connection, "PRAGMA checkpoint_fullfsync = ON")?;
     }
-    // This crate runs the checkpoints.
-    pragma(connection, "PRAGMA wal_autocheckpoint = 0")?;
     if purpose == Purpose::Read {
         pragma(connection, "PRAGMA query_only = ON")?;
     }

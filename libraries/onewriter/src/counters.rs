@@ -114,6 +114,8 @@ pub struct Live {
     pub longest_ns: AtomicU64,
     pub busy: AtomicU64,
     pub wal_frames: AtomicU64,
+    /// Commits to the log, those outside of batches included.
+    pub logged: AtomicU64,
     /// Largest frame count since the last truncation: the length of the log file, which a reset of the log does not
     /// shorten.
     pub longest_log: AtomicU64,

@@ -110,8 +110,9 @@ impl Database {
     /// this time: writes wait in the queue, reads for a connection. What has begun is not interrupted
     /// ([`Options::max_write`], [`Options::max_read`]).
     ///
-    /// With [`Duration::ZERO`] a call succeeds only if it can begin at once. Asynchronous calls are refused when their
-    /// turn comes after the time; to stop waiting earlier, drop the future.
+    /// With [`Duration::ZERO`] a call succeeds only if it can begin at once, which an asynchronous write, run by another
+    /// thread, never can. Asynchronous calls are refused when their turn comes after the time; to stop waiting earlier,
+    /// drop the future.
     #[must_use]
     pub fn with_timeout(&self, limit: Duration) -> Self {
         Self { last: self.last.clone(), timeout: Some(limit) }
@@ -334,10 +335,7 @@ impl Database {
     {
         let readers = self.readers()?;
         let deadline = self.deadline(Instant::now());
-        let lease = readers.lend_async().await?;
-        if deadline.is_some_and(|deadline| deadline < Instant::now()) {
-            return Err(Error::Timeout.into());
-        }
+        let lease = readers.lend_async(deadline).await?;
         let answer = Arc::<Slot<Result<T, E>>>::default();
         let ended = Ends(answer.clone());
         let (span, callers) = (tracing::Span::current(), nesting::here());

@@ -41,7 +41,7 @@
 //! | limit waiting and running | [`Database::with_timeout`], [`Options::max_write`], [`Options::max_read`] |
 //! | test | [`Options::temporary`] |
 //!
-//! Each has a form for asynchronous code, which runs on any runtime. The crate starts two threads of its own for each
+//! Reads, writes, `exclusive` and `close` have a form for asynchronous code, which runs on any runtime. The crate starts two threads of its own for each
 //! database, and for asynchronous reads up to one more for each connection.
 //!
 //! **Guarantees.** With [`Durability::Full`], **the default**, what was answered with `Ok` survives a loss of power, as

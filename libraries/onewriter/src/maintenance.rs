@@ -27,6 +27,9 @@ impl Database {
     /// one, or one that was not closed.
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.shared().check_fork()?;
+        if self.shared().queue.is_closed() {
+            return Err(Error::Closed);
+        }
         let path = path.as_ref();
         for end in ["-wal", "-journal"] {
             let mut beside = path.as_os_str().to_owned();

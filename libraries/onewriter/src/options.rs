@@ -31,7 +31,8 @@ pub enum Durability {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoints {
-    /// Frames from which a background checkpoint runs concurrently with writers and readers (`PASSIVE`). 0 disables it.
+    /// Frames from which a background checkpoint runs concurrently with writers and readers (`PASSIVE`). With 0 one runs
+    /// only when nothing has been written for a second.
     pub passive_after: u32,
     /// Frames from which the writer checkpoints between two commits and truncates the log file (`TRUNCATE`). 0 disables
     /// it.

@@ -132,7 +132,6 @@ impl Readers {
     }
 
     fn lease(self: &Arc<Self>, reader: Reader) -> Lease {
-        reader.watch.begin();
         Lease { readers: self.clone(), reader: Some(reader) }
     }
 
@@ -151,14 +150,15 @@ impl Readers {
         }
     }
 
-    /// Waits for an idle connection without blocking the thread.
-    pub async fn lend_async(self: &Arc<Self>) -> Result<Lease, Error> {
-        match self.ask()? {
-            Ok(reader) => Ok(self.lease(reader)),
-            Err(place) => {
-                Place { readers: self, place, waits: true }.await.map(|reader| self.lease(reader)).ok_or(Error::Closed)
-            }
-        }
+    /// Waits for an idle connection without blocking the thread. One that is lent after the deadline is too late.
+    pub async fn lend_async(self: &Arc<Self>, deadline: Option<Instant>) -> Result<Lease, Error> {
+        let place = match self.ask()? {
+            Ok(reader) => return Ok(self.lease(reader)),
+            Err(place) => place,
+        };
+        let reader = Place { readers: self, place, waits: true }.await.ok_or(Error::Closed)?;
+        let lease = self.lease(reader);
+        if deadline.is_some_and(|deadline| deadline < Instant::now()) { Err(Error::Timeout) } else { Ok(lease) }
     }
 
     /// Waits for all connections of the pool.
@@ -281,7 +281,10 @@ impl Drop for Place<'_> {
 impl Lease {
     /// Runs the closure in a transaction, so that all its reads see the same snapshot.
     pub fn read<T, E: From<Error>>(self, closure: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
-        let Some(Reader { begin, connection, inside, .. }) = &self.reader else { return Err(Error::Closed.into()) };
+        let Some(Reader { begin, connection, inside, watch, .. }) = &self.reader else {
+            return Err(Error::Closed.into());
+        };
+        watch.begin();
         begin.run(connection).map_err(Error::from)?;
         let _held = nesting::hold(&[self.readers.address()]);
         inside.store(INSIDE, Relaxed);

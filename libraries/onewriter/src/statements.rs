@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rusqlite::{Params, Row};
+use rusqlite::{Params, Row, Statement};
 
 use crate::database::Database;
 use crate::error::Result;
@@ -164,7 +164,15 @@ impl Database {
 }
 
 fn execute(tx: &Tx<'_>, sql: &str, params: impl Params) -> Result<usize> {
-    Ok(tx.prepare_cached(sql)?.execute(params)?)
+    changed(tx, &mut *tx.prepare_cached(sql)?, params)
+}
+
+/// Executes a statement, and returns the number of rows it changed. SQLite keeps that of an earlier statement, which may
+/// be another caller's, for one that changes no row by itself, such as `CREATE TABLE`.
+fn changed(tx: &Tx<'_>, statement: &mut Statement<'_>, params: impl Params) -> Result<usize> {
+    let before = tx.total_changes();
+    let changed = statement.execute(params)?;
+    Ok(if tx.total_changes() == before { 0 } else { changed })
 }
 
 fn query<T>(
@@ -179,9 +187,5 @@ fn query<T>(
 
 fn execute_many<P: Params>(tx: &Tx<'_>, sql: &str, rows: impl IntoIterator<Item = P>) -> Result<usize> {
     let mut statement = tx.prepare_cached(sql)?;
-    let mut changed = 0;
-    for row in rows {
-        changed += statement.execute(row)?;
-    }
-    Ok(changed)
+    rows.into_iter().map(|row| changed(tx, &mut statement, row)).sum()
 }

@@ -182,7 +182,6 @@ impl Writer {
     /// Waits for another process that writes, in shorter steps than SQLite's busy handler, whose pauses grow to 100 ms:
     /// a process that writes without a pause would leave no gap that such a step meets.
     fn begin_between_others(&self, deadline: Option<Instant>) -> rusqlite::Result<()> {
-        self.rolled_back.store(false, Relaxed);
         self.connection.busy_timeout(Duration::ZERO)?;
         let mut began = self.execute(&self.sql.begin);
         if matches!(&began, Err(error) if is_busy(error)) {
@@ -194,6 +193,8 @@ impl Writer {
             }
         }
         self.connection.busy_timeout(self.patience)?;
+        // A `BEGIN` that waits for an attached database is rolled back in the one that it has locked.
+        self.rolled_back.store(false, Relaxed);
         began
     }
 
@@ -319,8 +320,12 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// Keeps the number of frames in the log.
 fn count_frames(connection: &mut Connection, counters: &Arc<Live>) -> rusqlite::Result<()> {
     let live = counters.clone();
-    connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, frames: i32| {
-        live.wal_frames.store(frames.try_into().unwrap_or_default(), Relaxed);
+    connection.wal_hook(Some(move |wal: &mut rusqlite::hooks::Wal, frames: i32| {
+        // Attached databases have logs of their own.
+        if wal.name() == c"main" {
+            live.wal_frames.store(frames.try_into().unwrap_or_default(), Relaxed);
+            live.logged.fetch_add(1, Relaxed);
+        }
         Ok(())
     }))
 }

@@ -165,6 +165,27 @@ async fn what_is_deleted_stays_deleted() {
     assert_eq!(provider.read("one").await.unwrap().len(), 1);
 }
 
+/// SQLite's locks keep another program's last connection from deleting the log; closing any descriptor of the file in
+/// this process would drop them.
+#[test]
+#[cfg(target_os = "linux")]
+fn opening_drops_no_lock_of_sqlite() {
+    use std::os::unix::fs::MetadataExt;
+    let (_folder, path) = folder();
+    for _ in ["a new file", "one that exists"] {
+        let provider = open(&path);
+        let end = format!(":{}", path.metadata().unwrap().ino());
+        let locks = || {
+            let all = std::fs::read_to_string("/proc/locks").unwrap();
+            all.split_whitespace().filter(|word| word.ends_with(&end)).count()
+        };
+        assert!(locks() > 0);
+        assert!(matches!(Options::default().open(&path), Err(Error::Owned { .. })));
+        assert!(locks() > 0, "a second provider in this process is refused");
+        provider.close().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn one_provider_owns_a_database_at_a_time() {
     let (_folder, path) = folder();

@@ -78,6 +78,26 @@ async fn statements_write_and_read_in_tasks() {
 }
 
 #[test]
+fn a_statement_that_changes_no_row_returns_no_number_of_another() {
+    let scratch = Scratch::new();
+    let db = scratch.open();
+    db.execute_many("INSERT INTO note(text) VALUES (?1)", [["a"], ["b"], ["c"]]).expect("written");
+    assert_eq!(db.execute("DELETE FROM note WHERE text < 'c'", ()).expect("deleted"), 2);
+    assert_eq!(db.execute("CREATE TABLE more(x)", ()).expect("made"), 0);
+    assert_eq!(db.execute("UPDATE note SET text = 'd' WHERE text = 'x'", ()).expect("none"), 0);
+    assert_eq!(db.execute_many("UPDATE note SET text = ?1", [["d"], ["e"]]).expect("changed"), 2);
+}
+
+#[test]
+fn without_time_an_idle_connection_reads() {
+    let scratch = Scratch::new();
+    let db = scratch.open().with_timeout(Duration::ZERO);
+    let count = |c: &Connection| c.query_row("SELECT count(*) FROM note", [], |row| row.get::<_, i64>(0));
+    assert_eq!(db.read(count).expect("read"), 0);
+    assert_eq!(pollster::block_on(db.read_async(count)).expect("read"), 0);
+}
+
+#[test]
 fn asynchronous_reads_need_no_runtime() {
     let scratch = Scratch::new();
     let db = scratch.open_with(scratch.options().readers(2));
@@ -214,6 +234,8 @@ fn a_backup_is_the_database_of_one_moment() {
     let partial = names.filter(|name| name.as_ref().is_ok_and(|n| n.path().extension() == Some("partial".as_ref())));
     assert_eq!(partial.count(), 0);
     assert!(db.backup_to("/nowhere/at/all.db").is_err());
+    db.clone().close().expect("closed");
+    assert!(matches!(db.backup_to(&copy), Err(Error::Closed)));
 }
 
 #[test]

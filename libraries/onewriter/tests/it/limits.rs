@@ -22,6 +22,22 @@ fn another_program_may_run_all_checkpoints() {
 }
 
 #[test]
+fn a_configuration_that_fails_carries_over_nothing_for_another_program() {
+    let scratch = Scratch::new();
+    let options = || scratch.options().checkpoints(Checkpoints::external());
+    let db = scratch.open_with(options());
+    db.write_with(add("one")).expect("written");
+    db.close().expect("closed");
+    let fails = options().on_writer(|c| {
+        c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?;
+        Err(rusqlite::Error::InvalidQuery)
+    });
+    assert!(fails.open().is_err());
+    let log = scratch.path().with_extension("db-wal");
+    assert!(log.metadata().is_ok_and(|log| log.len() > 4096), "the log is there");
+}
+
+#[test]
 fn a_log_that_a_reader_keeps_has_a_limit() {
     let scratch = Scratch::new();
     let db = scratch.open_with(scratch.options().max_log(50));
@@ -81,6 +97,24 @@ fn a_read_that_takes_too_long_is_interrupted() {
     assert_eq!(read.err().and_then(|error| error.code()), Some(rusqlite::ffi::SQLITE_INTERRUPT));
     assert!(started.elapsed() >= Duration::from_millis(200));
     db.read_with(|c| Ok::<_, Error>(c.query_row("SELECT count(*) FROM note", [], |_| Ok(()))?)).expect("others go on");
+}
+
+#[test]
+fn the_time_of_a_read_begins_with_its_closure() {
+    let scratch = Scratch::new();
+    let db = scratch.open_with(scratch.options().readers(4).max_read(Duration::from_secs(2)));
+    db.write_with(add("one")).expect("written");
+    db.write_with(add("two")).expect("written");
+    // Together they take longer than one may.
+    let slow = |c: &Connection| {
+        let mut notes = c.prepare("SELECT id FROM note")?;
+        let mut rows = notes.query([])?;
+        rows.next()?;
+        thread::sleep(Duration::from_millis(700));
+        rows.next()?;
+        Ok::<_, Error>(())
+    };
+    assert_eq!(db.each_reader(slow).expect("none is too long").len(), 4);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod api;
 mod asynchronous;
+mod attached;
 mod common;
 mod disk;
 mod kill;

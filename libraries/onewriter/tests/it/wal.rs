@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::common::Scratch;
 use onewriter::{Checkpoints, Counters, Database, Durability, Error, Options};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 const RULES: Checkpoints = Checkpoints::after(50, 200);
 
@@ -169,4 +170,16 @@ fn a_log_is_carried_over_and_cut_when_nobody_writes() {
     let before = db.counters().passive;
     fill(&db, 3);
     assert!(eventually(&|| db.counters().passive > before), "three writes are carried over");
+    let before = db.counters().passive;
+    db.exclusive(|c| Ok::<_, Error>(c.execute_batch("CREATE TABLE more(x)")?)).expect("done");
+    assert!(eventually(&|| db.counters().passive > before), "what is written apart is carried over");
+    db.close().expect("closed");
+    // A log that was left: the last connection does not carry it over.
+    let left = Connection::open(scratch.path()).expect("it opens");
+    left.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).expect("set");
+    left.execute_batch("INSERT INTO note(text) VALUES ('left')").expect("written");
+    drop(left);
+    assert!(log_bytes(&scratch) > 4096);
+    let db = options(&scratch).open().expect("it opens");
+    assert!(eventually(&|| db.counters().passive > 0), "a log that was left is carried over");
 }

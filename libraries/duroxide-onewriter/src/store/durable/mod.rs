@@ -37,7 +37,8 @@ impl Durable {
         let path = path.as_ref();
         // The lock belongs to the file, not to one of the paths that lead to it. A file that does not exist yet is
         // created, so that its path can be resolved; what is wrong with the path is reported when the database is opened.
-        let _exists = File::options().create(true).truncate(false).write(true).open(path);
+        // One that exists is not opened: closing it would drop the locks of SQLite's connections in this process.
+        drop(File::create_new(path));
         let path = &path.canonicalize().unwrap_or_else(|_| path.into());
         let owner = own(path)?;
         let database = onewriter::Options::new(path).durability(options.durability).readers(options.readers).open()?;
