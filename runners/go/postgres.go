@@ -213,9 +213,9 @@ func (l *postgresLink) execute(call *Call, effect *Effect) (count uint64, err er
 		case value.Kind == Integer && kind == pgtype.BoolOID:
 			argument = value.Integer != 0
 		// pgx does not convert numbers to text.
-		case value.Kind == Integer && kind == pgtype.TextOID:
+		case value.Kind == Integer && isText(kind):
 			argument = strconv.FormatInt(value.Integer, 10)
-		case value.Kind == Real && kind == pgtype.TextOID:
+		case value.Kind == Real && isText(kind):
 			argument = strconv.FormatFloat(value.Real, 'f', -1, 64)
 		}
 		l.args = append(l.args, argument)
@@ -234,6 +234,15 @@ func (l *postgresLink) execute(call *Call, effect *Effect) (count uint64, err er
 		err = rows.Err()
 	}
 	return count, l.failing(err)
+}
+
+// isText tells whether a parameter of this type is text.
+func isText(kind uint32) bool {
+	switch kind {
+	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID:
+		return true
+	}
+	return false
 }
 
 // changed returns the number of rows written by a statement, as SQLite counts them.

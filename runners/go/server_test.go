@@ -343,6 +343,34 @@ func TestValuesOfEveryKindComeBack(t *testing.T) {
 	})
 }
 
+func TestNumbersAreBoundToColumnsOfText(t *testing.T) {
+	servers(t, func(t *testing.T, s *server) {
+		s.run(t, "CREATE TABLE "+s.schema+".n(a VARCHAR(20), b CHAR(4), c TEXT)")
+		link := s.connect(t, s.schema)
+		defer link.close()
+		write, read := plain(s.sql("INSERT INTO n VALUES (?1, ?2, ?3)"), 1, 0, 1, 2), plain("SELECT * FROM n", 1)
+		read.Fetch, read.Work.Kind = "first", "read"
+		spec := Transaction{Statements: []Statement{write, read}}
+		if err := link.prepare([]Transaction{spec}, []int{0}, false); err != nil {
+			t.Fatal(err)
+		}
+		slots := []Value{{Kind: Integer, Integer: 7}, {Kind: Integer, Integer: 1234}, {Kind: Real, Real: 2.5}}
+		for at, statement := range spec.Statements {
+			call := Call{Statement: at, Spec: &statement}
+			if at == 0 {
+				call.Slots = slots
+			}
+			if n, err := link.execute(&call, &Effect{}); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+		}
+		want := []Value{{Kind: Text, Text: "7"}, {Kind: Text, Text: "1234"}, {Kind: Text, Text: "2.5"}}
+		if got := lastRow(link); !slices.Equal(got, want) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // lastRow returns the row that the second statement read last.
 func lastRow(l link) []Value {
 	if l, is := l.(*postgresLink); is {

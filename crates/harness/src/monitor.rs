@@ -12,6 +12,9 @@ use crate::probe::{Probed, Prober};
 use crate::state::TrialState;
 use crate::worker::Id;
 
+/// Shortest time between two looks at drains, in nanoseconds.
+const AGAIN: u64 = 10_000_000;
+
 /// A worker that has ended, with its handle of a connection.
 pub struct Done<H> {
     pub id: Id,
@@ -55,7 +58,9 @@ pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: 
     let mut working = state.count();
     let mut hangs = false;
     while working > 0 {
-        let next = prober.as_ref().map_or(due, |prober| due.min(prober.due())).min(state.next_drained());
+        // After a drain a worker between two transactions may still be about to end.
+        let drained = state.next_drained().max(clock.now() + AGAIN);
+        let next = prober.as_ref().map_or(due, |prober| due.min(prober.due())).min(drained);
         match ended.recv_timeout(Duration::from_nanos(next.saturating_sub(clock.now()))) {
             Ok(Ok(Some(worker))) => {
                 let at = done.partition_point(|other: &Done<H>| other.id.counters < worker.id.counters);
@@ -75,7 +80,7 @@ pub fn watch<H>(state: &'static TrialState, clock: Clock, probe_ms: u64, ended: 
             tick(state, now, &mut prober, &mut last);
             due = (now / every + 1) * every;
         }
-        let abandoned = state.abandon(clock);
+        let abandoned = state.abandon(clock, hangs);
         working -= abandoned;
         hangs |= abandoned > 0;
     }

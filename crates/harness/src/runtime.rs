@@ -74,12 +74,17 @@ where
         let (send, failed, start) = (send.clone(), send.clone(), start.clone());
         let work = async move {
             let (clock, id) = (start.wait().await, worker.id);
-            let ended = worker.run_async(clock, Box::new(handle), execute, never_waits).await;
-            if !matches!(ended, Ok(None)) {
-                state.leave(id.role, clock);
-            }
+            let ended = match worker.run_async(clock, Box::new(handle), execute, never_waits).await {
+                Ok(None) => None,
+                Ok(Some(handle)) => {
+                    state.leave(id.role, clock);
+                    Some(Done { id, handle: *handle })
+                }
+                Err(fault) if state.fail(id, clock) => return Err(fault),
+                Err(_) => None,
+            };
             // The receiver is dropped only when the process is about to end.
-            let _sent = send.send(Ok(ended?.map(|handle| Done { id, handle: *handle })));
+            let _sent = send.send(Ok(ended));
             Ok(())
         };
         let failed = move |fault| {

@@ -146,18 +146,34 @@ impl TrialState {
         working.map(|(role, _)| self.drained(role)).min().unwrap_or(NEVER)
     }
 
-    /// Abandons workers whose drain has passed. Returns their number.
-    pub fn abandon(&'static self, clock: Clock) -> usize {
+    /// Abandons workers whose drain has passed. Returns their number. Those between two transactions end on their own,
+    /// unless a worker that hangs keeps the thread of their runtime.
+    pub fn abandon(&'static self, clock: Clock, hangs: bool) -> usize {
+        let working = self.abandon_if(clock, false);
+        if hangs || working > 0 { working + self.abandon_if(clock, true) } else { working }
+    }
+
+    fn abandon_if(&'static self, clock: Clock, idle: bool) -> usize {
         let now = clock.now();
         let mut abandoned = 0;
         for (id, tally) in &self.tallies {
             let role = &self.trial.roles[id.role];
-            if now >= self.drained(role) && tally.abandon(now, self.window(role)) {
+            if now >= self.drained(role) && tally.abandon(now, self.window(role), idle) {
                 abandoned += 1;
+                if let (Some(schedule), Some(due)) = (&self.schedules[id.role], tally.left()) {
+                    schedule.leave(due);
+                }
                 self.leave(id.role, clock);
             }
         }
         abandoned
+    }
+
+    /// Ends a worker that cannot continue. Returns `false` if it was abandoned: its outcome has been counted.
+    pub fn fail(&'static self, id: Id, clock: Clock) -> bool {
+        let role = &self.trial.roles[id.role];
+        let of = self.tallies.iter().find(|(other, _)| other.counters == id.counters);
+        of.is_none_or(|(_, tally)| tally.end(clock.now(), self.window(role)))
     }
 
     /// Results of all workers, in the order in which they were created.

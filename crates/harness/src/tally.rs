@@ -40,7 +40,7 @@ impl Window {
 pub struct Tally {
     /// Begin of the current transaction in nanoseconds from `go`; [`NEVER`] between transactions.
     began: AtomicU64,
-    /// Due time of the current transaction; [`NEVER`] under a closed load.
+    /// Due time of the current transaction, or of the arrival that the worker has taken; [`NEVER`] under a closed load.
     due: AtomicU64,
     /// Step of the current transaction.
     step: AtomicUsize,
@@ -116,6 +116,12 @@ impl Tally {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes an arrival that the worker has taken and not begun; [`NEVER`] for none.
+    #[inline]
+    pub fn take(&self, due: u64) {
+        self.due.store(due, Ordering::Relaxed);
+    }
+
     /// Notes the begin of a transaction of this step.
     #[inline]
     pub fn begin(&self, step: usize, start: u64, due: Option<u64>) {
@@ -166,19 +172,26 @@ impl Tally {
         true
     }
 
-    /// Abandons the worker and freezes its counts. Returns `false` if it has ended.
-    pub fn abandon(&self, now: u64, window: Window) -> bool {
+    /// Abandons the worker and freezes its counts, between two transactions only if `idle`. Returns `false` if it has
+    /// ended, or is not abandoned.
+    pub fn abandon(&self, now: u64, window: Window, idle: bool) -> bool {
         let mut totals = self.totals();
-        if totals.state != State::Working {
+        let began = self.began.load(Ordering::Acquire);
+        if totals.state != State::Working || (began == NEVER && !idle) {
             return false;
         }
         totals.state = State::Abandoned { at: now };
-        let began = self.began.load(Ordering::Acquire);
         if began != NEVER {
             totals.time.inside += window.part(began, now);
         }
         totals.time.end(now, window);
         true
+    }
+
+    /// The arrival that an abandoned worker has taken and not begun.
+    pub fn left(&self) -> Option<u64> {
+        let due = self.due.load(Ordering::Relaxed);
+        (self.began.load(Ordering::Acquire) == NEVER && due != NEVER).then_some(due)
     }
 
     /// Adds the record of each step to the operation at the index that `place` returns, and the worker's times to its
@@ -280,7 +293,7 @@ mod tests {
         let (tally, window) = (tally(), window(100, 1_000));
         work(&tally, window, &[(0, 150, Ending::Committed)]);
         tally.begin(0, 400, Some(300));
-        assert!(tally.abandon(1_500, window));
+        assert!(tally.abandon(1_500, window, false));
         assert!(tally.finish(0, 400, &until(1_600, Ending::Committed), window).is_none());
         assert!(!tally.end(1_700, window));
         let (worker, unfinished, ended) = seen(&tally);
@@ -295,7 +308,7 @@ mod tests {
         tally.begin(0, 400, None);
         tally.met(0, &counters, 517, "database is\nlocked");
         tally.met(0, &counters, 1, "no such table");
-        assert!(tally.abandon(1_500, window));
+        assert!(tally.abandon(1_500, window, false));
         tally.met(0, &counters, 5, "too late");
         let mut operations = [TransactionResult::default()];
         tally.add_to(&mut WorkerResult::default(), &mut operations, |_| 0);
@@ -309,10 +322,21 @@ mod tests {
     }
 
     #[test]
+    fn who_is_between_two_transactions_is_abandoned_if_another_hangs_and_leaves_its_arrival() {
+        let (tally, window) = (tally(), window(0, 1_000));
+        work(&tally, window, &[(0, 150, Ending::Committed)]);
+        tally.take(990);
+        assert!(!tally.abandon(1_500, window, false));
+        assert!(tally.abandon(1_500, window, true));
+        assert_eq!(tally.left(), Some(990));
+        assert_eq!(seen(&tally).1, []);
+    }
+
+    #[test]
     fn who_has_ended_is_not_abandoned() {
         let (tally, window) = (tally(), window(0, 1_000));
         assert!(tally.end(900, window));
-        assert!(!tally.abandon(2_000, window));
+        assert!(!tally.abandon(2_000, window, true));
         assert_eq!(seen(&tally).2, 900);
     }
 }

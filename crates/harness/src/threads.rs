@@ -48,15 +48,21 @@ fn work<H>(
     execute: impl Fn(&mut Transactions, &mut H) -> Result<(), Fault>,
 ) -> Ended<H> {
     let id = worker.id;
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = worker.run(clock, &mut handle, execute);
-        if !matches!(ended, Ok(false)) {
+    let ended = catch_unwind(AssertUnwindSafe(|| worker.run(clock, &mut handle, execute)));
+    match ended.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+        Ok(false) => Ok(None),
+        Ok(true) => {
             state.leave(id.role, clock);
+            Ok(Some(Done { id, handle }))
         }
-        ended
-    }));
-    let ended = ended.unwrap_or_else(|panic| Err(panicked(&*panic)))?;
-    Ok(ended.then_some(Done { id, handle }))
+        Err(fault) => {
+            if state.fail(id, clock) {
+                Err(fault)
+            } else {
+                Ok(None)
+            }
+        }
+    }
 }
 
 /// Converts a panic to a fault, with its message.

@@ -127,6 +127,9 @@ impl Worker {
         // Without a further arrival the role still lasts until its time: the worker sleeps until then and starts
         // nothing.
         let due = self.schedule.map(|schedule| schedule.take(self.window.end.time).unwrap_or(NEVER));
+        if let Some(due) = due {
+            self.tally.take(due);
+        }
         if self.role.order == Order::Weighted {
             self.transactions.choose(by_weight(self.role, &self.choice, self.number));
         }
@@ -159,6 +162,9 @@ impl Worker {
         count(&self.counters[at], record, execution, self.transactions.errors());
         if start >= self.window.warm {
             record.measure(execution, start, due);
+        }
+        if due.is_some() {
+            self.tally.take(NEVER);
         }
         drop(totals);
         self.transactions.advance();

@@ -14,13 +14,24 @@ export function block(ms) {
     if (ms > 0) Atomics.wait(nothing, 0, 0, ms);
 }
 
+/** Number of attempts to read two clocks at one time: the thread may pause between the readings. */
+const READINGS = 5;
+
 /** Nanoseconds since `go`, as a double, from the monotonic clock shared by all threads. */
 export class Clock {
     /** @param {bigint} go from `process.hrtime.bigint` */
     constructor(go) {
         // `performance.now` is the same clock from another origin, a different one in each thread, and takes half as
         // long to read.
-        this.origin = performance.now() * 1e6 - Number(process.hrtime.bigint() - go);
+        let least = Infinity;
+        for (let reading = 0; reading < READINGS; reading++) {
+            const before = performance.now();
+            const at = process.hrtime.bigint();
+            const gap = performance.now() - before;
+            if (gap >= least) continue;
+            least = gap;
+            this.origin = (before + gap / 2) * 1e6 - Number(at - go);
+        }
     }
 
     now() {

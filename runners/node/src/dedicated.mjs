@@ -63,9 +63,10 @@ export class Dedicated {
         const { work } = this.trial.transactions[transaction].statements[at];
         const task = { job: job(work, null), yields: 0 };
         return async (args, effect) => {
-            const { count, rows, first } = await this.#ask('execute', transaction, at, args);
+            const { count, rows, first, fault } = await this.#ask('execute', transaction, at, args);
             if (effect.timed) effect.query = effect.clock.now();
             for (let row = 0; row < rows.length; row++) next(task, rows[row], row, effect);
+            if (fault !== undefined) throw new Fault(fault.message, fault.code);
             if (first !== null) effect.first = first;
             return count;
         };
@@ -91,8 +92,14 @@ export class Dedicated {
 export function answer(port, session) {
     const execute = (transaction, at, args) => {
         const left = { timed: false, first: null, rows: [] };
-        const count = session.statement(transaction, at)(args, left);
-        return { count, rows: left.rows, first: left.first };
+        try {
+            const count = session.statement(transaction, at)(args, left);
+            return { count, rows: left.rows, first: left.first };
+        } catch (error) {
+            // The caller checks the rows that came before the error.
+            const { message, code } = Fault.from(error);
+            return { rows: left.rows, first: null, fault: { message, code } };
+        }
     };
     port.on('message', ([method, ...args]) => {
         try {

@@ -37,7 +37,8 @@ export function scalar(value, integer) {
     if (typeof value === 'bigint' && integer === Number) {
         throw new Fault(`${value}: this driver binds no integer beyond 2^53`);
     }
-    return Number.isSafeInteger(value) ? integer(value) : value;
+    // A number that was written without a point is whole. Beyond 2^53 it is kept as a number if it is exact.
+    return Number.isInteger(value) ? integer(value) : value;
 }
 
 /** Draws the values of one transaction for one worker. */

@@ -19,7 +19,7 @@ const SQLITE_BUSY = 5;
 const BUSY = new Set(NAMES.filter((name) => (codeOf(name) & 0xff) === SQLITE_BUSY));
 
 /** Number of codes whose first message is kept, and bytes per message including its code and length. */
-const MESSAGES = 4;
+const MESSAGES = 16;
 const MESSAGE_BYTES = 256;
 
 /** Returns the index of the statement timed by `query` and `first_row`, or -1. */
@@ -69,7 +69,9 @@ export class Record {
         const text = Buffer.from(message.replace(/^((SQLITE_\w+|UNKNOWN): )+/, '').replace(/\s+/g, ' '));
         for (let slot = 0; slot < this.messages.length; slot += MESSAGE_BYTES) {
             if (this.messages[slot] !== 0) continue;
-            const length = Math.min(text.length, MESSAGE_BYTES - 2);
+            let length = Math.min(text.length, MESSAGE_BYTES - 2);
+            // No part of a character.
+            while ((text[length] & 0xc0) === 0x80) length--;
             this.messages.set(text.subarray(0, length), slot + 2);
             this.messages[slot + 1] = length;
             this.messages[slot] = code;

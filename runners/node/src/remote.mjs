@@ -21,28 +21,32 @@ export class Remote {
         this.port.postMessage(call);
         // The notification of the previous answer may arrive now, and wake this wait.
         while (Atomics.load(this.answered, 0) === 0) Atomics.wait(this.answered, 0, 0);
-        const { value, fault } = receiveMessageOnPort(this.port).message;
+        return receiveMessageOnPort(this.port).message;
+    }
+
+    #do(...call) {
+        const { fault } = this.#ask(...call);
         if (fault !== undefined) throw new Fault(fault.message, fault.code);
-        return value;
     }
 
     begin(begin) {
-        this.#ask('begin', begin);
+        this.#do('begin', begin);
     }
 
     commit() {
-        this.#ask('commit');
+        this.#do('commit');
     }
 
     rollback() {
-        this.#ask('rollback');
+        this.#do('rollback');
     }
 
     statement(transaction, at) {
         return (args, effect) => {
-            const { rows, left } = this.#ask('execute', transaction, at, args, effect.timed);
+            const { rows, left, fault } = this.#ask('execute', transaction, at, args, effect.timed);
             effect.verified += left.verified;
             effect.mismatches += left.mismatches;
+            if (fault !== undefined) throw new Fault(fault.message, fault.code);
             effect.query ??= left.query;
             effect.firstRow ??= left.firstRow;
             effect.first = left.first;
@@ -59,20 +63,24 @@ export class Remote {
  */
 export function serve({ port, answered }, session, clock) {
     let since = null;
-    const execute = async (transaction, at, args, timed) => {
+    // Rows that were checked before an error are sent with it.
+    const execute = async (answer, transaction, at, args, timed) => {
         const left = { timed, query: null, firstRow: null, first: null, verified: 0, mismatches: 0 };
+        answer.left = left;
         left.clock = since ??= clock();
-        const rows = await session.statement(transaction, at)(args, left);
-        delete left.clock;
-        return { rows, left };
+        try {
+            answer.rows = await session.statement(transaction, at)(args, left);
+        } finally {
+            delete left.clock;
+        }
     };
     port.on('message', async ([method, ...args]) => {
-        let answer;
+        const answer = {};
         try {
-            answer = { value: await (method === 'execute' ? execute(...args) : session[method](...args)) };
+            await (method === 'execute' ? execute(answer, ...args) : session[method](...args));
         } catch (error) {
             const { message, code } = Fault.from(error);
-            answer = { fault: { message, code } };
+            answer.fault = { message, code };
         }
         port.postMessage(answer);
         Atomics.store(answered, 0, 1);

@@ -81,10 +81,11 @@ export class Memory {
 
 /** Converts a yielded column. Drivers that return integers as numbers round those beyond 2^53. */
 function kept(value, integer) {
-    if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= 2 ** 63) {
+    if (!Number.isInteger(value) || Number.isSafeInteger(value)) return scalar(value, integer);
+    if (Math.abs(value) <= 2 ** 63) {
         throw new Fault(`${value} is yielded: beyond 2^53 it may be another integer than the column's`);
     }
-    return scalar(value, integer);
+    return value;
 }
 
 /** Whether one execution of one statement under autocommit is the whole transaction. */

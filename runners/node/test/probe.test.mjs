@@ -139,6 +139,30 @@ test('the trivial job waits as long as a deflate does', () =>
         assert.ok(Math.abs(deflated - filled) < 0.2 * filled, `${first} ${deflated} ${filled}`);
     }));
 
+test('rows that were checked before an error are counted, in whichever thread', async (t) => {
+    const path = database(
+        t,
+        `CREATE TABLE t(id INTEGER PRIMARY KEY, rand, hash); INSERT INTO t VALUES (1, '616263', 'ba'), (2, '616263', 'ba')`,
+    );
+    // The second row has no absolute value.
+    const sql = 'SELECT rand, hash, abs(CASE id WHEN 2 THEN -9223372036854775807 - 1 END) FROM t ORDER BY id';
+    const work = { kind: 'verify', value: 'rand', hash: 'hash' };
+    const all = [transaction('verify', {}, [statement(sql, [], { fetch: 'all', work })], { writes: false })];
+    const ways = [
+        ['threads', { kind: 'own-connection' }],
+        ['threads', { kind: 'one-connection' }],
+        ['dedicated', { kind: 'own-connection' }],
+    ];
+    for (const driver of ['better-sqlite3', 'node:sqlite']) {
+        for (const [executor, sharing] of ways) {
+            const roles = [role('r', 1, 0, count(1))];
+            const { operations } = await result(trial(driver, path, all, roles, { executor, sharing }));
+            const [{ failed, counters }] = operations;
+            assert.deepEqual([failed, counters], [1, { verified: 1, mismatches: 1 }], `${driver} ${executor}`);
+        }
+    }
+});
+
 test('a thread hands rows over as they are', async (t) => {
     const path = database(
         t,

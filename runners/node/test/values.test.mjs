@@ -9,7 +9,7 @@ import hdr from 'hdr-histogram-js';
 import { codeOf, nameOf } from '../src/codes.mjs';
 import { Stream, fnv1a64 } from '../src/generator.mjs';
 import { Histogram } from '../src/histogram.mjs';
-import { Params, Real, parse } from '../src/params.mjs';
+import { Params, Real, parse, scalar } from '../src/params.mjs';
 import { of32Bits, ofDoubles, positional, typed } from '../src/placeholders.mjs';
 import { agree } from '../src/work.mjs';
 import { statement, transaction } from './runs.mjs';
@@ -68,6 +68,12 @@ test('a sequence beyond 2^53 wraps as a 64-bit integer', () => {
 test('a number keeps the type in which it was written', () => {
     const { source } = parse('{"source":{"kind":"choice","values":[2.0, 2, 1e3, "2.0"]}}');
     assert.deepEqual(source.values, [new Real(2), 2, new Real(1000), '2.0']);
+    // A whole one is an integer beyond 2^53, too.
+    const large = parse('{"kind":"choice","values":[1000000000000000000, -9223372036854775808, 1e18]}');
+    assert.deepEqual(
+        large.values.map((value) => scalar(value, BigInt)),
+        [10n ** 18n, -(2n ** 63n), 1e18],
+    );
 });
 
 test('a histogram is that of the vectors', () => {

@@ -12,8 +12,9 @@ from .driver import Fault
 # Timeouts in seconds, so that a dead or stopped server does not block a run forever.
 CONNECT_PATIENCE = 5
 ANSWER_PATIENCE = 30
-# Seconds for which a worker tries to replace a lost connection before its trial fails.
-REOPEN_PATIENCE = 10
+# Seconds for which a worker tries to replace a lost connection before its trial fails. A killed server that starts again
+# must first replay its log.
+REOPEN_PATIENCE = 30
 _REOPEN_PAUSE = 0.05
 
 _FORM = re.compile(r"([a-z]+)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")

@@ -71,6 +71,8 @@ class Retry:
 
     def pause(self, done: int) -> float:
         """Returns the seconds between attempt `done` (from 1) and the next."""
+        if self._backoff == 0:
+            return 0.0
         try:
             grown = self._backoff * self._multiplier ** (done - 1)
         except OverflowError:

@@ -65,6 +65,8 @@ class Codes(unittest.TestCase):
         given = {"attempts": 5, "backoff_us": 100, "multiplier": 2.0, "max_backoff_us": 350}
         retry = Retry({**given, "on": ["SQLITE_BUSY", "SQLITE_LOCKED_SHAREDCACHE"]})
         self.assertEqual([retry.pause(n) for n in (1, 2, 3, 5000)], [100e-6, 200e-6, 350e-6, 350e-6])
+        none = Retry({**given, "backoff_us": 0, "on": []})
+        self.assertEqual([none.pause(n) for n in (1, 5000)], [0, 0])
         seen = ["SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED_SHAREDCACHE", "SQLITE_LOCKED", "SQLITE_FULL"]
         self.assertEqual([retry.covers(name) for name in seen], [True, True, True, False, False])
         with self.assertRaises(Fault):

@@ -46,6 +46,8 @@ impl Library for Sqlx {
             Database::Memory { shared: false, .. } => SqliteConnectOptions::new().filename(":memory:"),
             Database::Server { .. } => unreachable!("the harness refuses it before any driver sees it"),
         };
+        // sqlx's 100 would compile the statements of a larger trial again at each execution.
+        let options = options.statement_cache_capacity(1_000);
         let fixed = SqlitePoolOptions::new().max_connections(connections).min_connections(connections);
         let fixed = fixed.max_lifetime(None).idle_timeout(None).acquire_timeout(FOREVER);
         let pool = fixed.connect_with(options).await.map_err(fault)?;

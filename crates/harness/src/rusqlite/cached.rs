@@ -13,7 +13,7 @@ use super::execute::run;
 use super::fault::fault;
 
 /// Default capacity of rusqlite's cache of statements.
-const LEAST: usize = 16;
+const DEFAULT: usize = 16;
 
 /// The session in a closure.
 pub struct Cached<'a> {
@@ -62,9 +62,10 @@ impl Session for Cached<'_> {
 
     fn prepare(&mut self, transactions: &[Transaction], used: &[usize], mode: Prepare) -> Result<(), Fault> {
         if mode == Prepare::Once {
-            // rusqlite's default of 16 would compile the statements of a larger trial again at each execution.
+            // rusqlite's default of 16 would compile the statements of a larger trial again at each execution. Those
+            // that begin and end a transaction may be cached, too.
             let statements: usize = transactions.iter().map(|transaction| transaction.statements.len()).sum();
-            self.connection.set_prepared_statement_cache_capacity(statements.max(LEAST));
+            self.connection.set_prepared_statement_cache_capacity(statements + DEFAULT);
         }
         let shapes = prepare_each(transactions, used, |spec| self.check(spec))?;
         // Another connection may have set the same shapes.

@@ -1,5 +1,7 @@
 //! Executes a statement: binds parameters and fetches rows.
 
+use std::ffi::CStr;
+
 use crate::{Bound, Call, Drawn, Execution, Fault, Job};
 use litelab_protocol::Fetch;
 use rusqlite::types::{Null, Value};
@@ -137,6 +139,10 @@ fn reset_error(connection: &Connection) -> Result<(), Fault> {
     let code = unsafe { ffi::sqlite3_extended_errcode(connection.handle()) };
     match code & 0xFF {
         ffi::SQLITE_OK | ffi::SQLITE_ROW | ffi::SQLITE_DONE => Ok(()),
-        _ => Err(Fault::Sqlite { code, message: "the commit that ends a statement left after its first row".into() }),
+        _ => {
+            // SAFETY: as above, and the text is copied before another call changes it.
+            let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(connection.handle())) };
+            Err(Fault::Sqlite { code, message: message.to_string_lossy().into_owned() })
+        }
     }
 }

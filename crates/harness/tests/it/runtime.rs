@@ -155,6 +155,39 @@ fn a_worker_that_hangs_in_the_pool_leaves_the_probe() {
 }
 
 #[test]
+fn a_worker_between_two_transactions_is_not_abandoned() {
+    // One write keeps the only thread beyond the drain of the readers, which have nothing in progress.
+    let write = one("write", Begin::Immediate, told("ROWS 1"), 800_000);
+    let read = one("read", Begin::None, told("ROWS 1"), 0);
+    let mut roles = vec![role("w", 1, &[0], count(1)), role("r", 2, &[1], Until::Time { ms: 100 })];
+    roles[1].first_worker = 1;
+    let mut trial = single(Executor::Inline, scripted(vec![write, read], roles));
+    trial.drain_ms = 100;
+    let result = RUNNER.run(&trial).result;
+    assert!(result.elapsed_ns >= 800 * MS, "{}", result.elapsed_ns);
+    assert!(result.operations.iter().all(|operation| operation.unfinished.is_empty()), "{:?}", result.operations);
+    assert_eq!(result.connections.len(), 3, "the trial is torn down, and its settings are read");
+}
+
+#[test]
+fn arrivals_of_workers_that_a_hanging_one_keeps_are_unserved() {
+    let hang = one("hang", Begin::Immediate, told("ROWS 1"), 60_000_000);
+    let read = one("read", Begin::None, told("ROWS 1"), 0);
+    let mut roles = vec![role("r", 4, &[0], Until::Time { ms: 300 }), role("h", 1, &[1], Until::Time { ms: 300 })];
+    (roles[0].load, roles[1].first_worker) = (Load::Open { rate: 100.0, arrivals: Arrivals::Constant }, 4);
+    let mut trial = single(Executor::Inline, scripted(vec![read, hang], roles));
+    trial.drain_ms = 100;
+    tries(|_| {
+        let outcome = RUNNER.run(&trial);
+        // On a busy machine the worker may begin after the end of its role, and then runs nothing.
+        timely(outcome.operation("h", "hang").unfinished.len() == 1, "nothing hangs")?;
+        let read = outcome.operation("r", "read");
+        assert_eq!(read.committed + read.unserved, 30, "{read:?}");
+        Ok(())
+    });
+}
+
+#[test]
 fn what_service_hides_response_shows() {
     // Reads are due every 10 ms. One write blocks the only thread for 300 ms; then reads continue.
     let served = |executor: Executor| {
