@@ -22,3 +22,13 @@ pub use source::{Source, copy, copy_until, immutable, read};
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
+
+/// Returns a name as SQL, quoted only where SQLite requires it.
+#[must_use]
+pub fn plain(name: &str) -> String {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_plain = name.bytes().all(word) && !name.starts_with(|first: char| first.is_ascii_digit());
+    // Whether a name is a keyword is asked of SQLite.
+    let accepted = |probe: rusqlite::Connection| probe.prepare(&format!("SELECT 1 AS {name}")).is_ok();
+    if is_plain && rusqlite::Connection::open_in_memory().is_ok_and(accepted) { name.to_owned() } else { quoted(name) }
+}

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use litelab_database::{describe, quoted};
+use litelab_database::{describe, plain, quoted};
 use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, StatementStatus};
 
@@ -297,15 +297,6 @@ fn is_operator(word: &str) -> bool {
 /// Whether a word may stand between a column and a parameter that it is compared with.
 fn is_between(word: &str) -> bool {
     is_operator(word) || ["?", "(", ",", "in", "between", "and", "like", "glob", "is", "not"].contains(&word)
-}
-
-/// A name as SQL, in quotes where it requires them.
-fn plain(name: &str) -> String {
-    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_plain = name.bytes().all(word) && !name.starts_with(|first: char| first.is_ascii_digit());
-    // Whether a name is a keyword is asked of SQLite.
-    let accepted = |probe: Connection| probe.prepare(&format!("SELECT 1 AS {name}")).is_ok();
-    if is_plain && Connection::open_in_memory().is_ok_and(accepted) { name.to_owned() } else { quoted(name) }
 }
 
 #[cfg(test)]

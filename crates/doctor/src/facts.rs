@@ -37,6 +37,8 @@ pub struct File {
     pub state: &'static str,
     /// Size in bytes.
     pub bytes: u64,
+    /// Whether copy-on-write is off for the file (`chattr +C`).
+    pub in_place: bool,
     /// Whether the file is in WAL mode, a persistent property.
     pub wal: Option<bool>,
     /// Page size in bytes.
@@ -72,6 +74,8 @@ pub struct File {
     pub journal_hot: bool,
     /// Bytes of committed frames that no checkpoint has copied into the database; `None` without a readable wal-index.
     pub backlog_bytes: Option<u64>,
+    /// Bytes by which a checkpoint of the whole log enlarges the database; `None` without a readable wal-index.
+    pub growth_bytes: Option<u64>,
     /// Frames in the log, committed since its last restart; `None` without a readable wal-index.
     pub wal_frames: Option<u32>,
     /// Permission bits as octal text: `644`.
@@ -170,7 +174,8 @@ pub struct Schema {
 pub struct Table {
     /// Name.
     pub name: String,
-    /// Upper bound of the number of rows: the greatest rowid; `None` for a table without rowid.
+    /// Upper bound of the number of rows: the greatest rowid, if the file has room for that many; `None` for a table
+    /// without rowid.
     pub rows: Option<u64>,
     /// Rows according to `sqlite_stat1`; `None` if the table was never analysed.
     pub analyzed_rows: Option<u64>,

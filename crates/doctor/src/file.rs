@@ -62,10 +62,25 @@ fn attributes(file: &mut File, path: &Path, metadata: &Metadata) {
     file.folder_writable = folder.is_none_or(|folder| access(&folder, Access::WRITE_OK | Access::EXEC_OK).is_ok());
 }
 
+/// Whether the file has the attribute `C` of chattr(1); false where there are no such attributes.
+#[cfg(target_os = "linux")]
+fn is_in_place(open: &std::fs::File) -> bool {
+    rustix::fs::ioctl_getflags(open).is_ok_and(|flags| flags.contains(rustix::fs::IFlags::NOCOW))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_in_place(_: &std::fs::File) -> bool {
+    false
+}
+
 /// Fields of the header; returns the state.
 fn content(file: &mut File, path: &Path) -> &'static str {
     let mut start = Vec::with_capacity(DatabaseHeader::BYTES);
-    match open_regular(path).and_then(|open| open.take(DatabaseHeader::BYTES as u64).read_to_end(&mut start)) {
+    let read = open_regular(path).and_then(|open| {
+        file.in_place = is_in_place(&open);
+        open.take(DatabaseHeader::BYTES as u64).read_to_end(&mut start)
+    });
+    match read {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return "missing",
         Err(_) => return "unreadable",
@@ -131,6 +146,7 @@ fn beside(file: &mut File, path: &Path) {
         file.wal_frames = Some(index.frames);
         let page = index.page_size.or(file.page_size).unwrap_or_default();
         file.backlog_bytes = Some(u64::from(index.backlog()) * (u64::from(page) + FRAME_HEADER));
+        file.growth_bytes = Some((u64::from(index.database_pages) * u64::from(page)).saturating_sub(file.bytes));
     }
     file.journal_hot = journal_hot(path);
     let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());
@@ -179,6 +195,13 @@ mod tests {
         let file = look(&path);
         assert_eq!((file.wal, file.missing_bytes), (Some(true), None));
         assert!(file.wal_bytes.unwrap() > 0 && file.backlog_bytes.unwrap() > 0, "{file:?}");
+        // The free pages have room for it.
+        assert_eq!(file.growth_bytes, Some(0));
+        connection.execute_batch("INSERT INTO t VALUES (zeroblob(200000))").unwrap();
+        let pages: u32 = connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        let grown = look(&path);
+        assert_eq!(grown.growth_bytes, Some(u64::from(pages) * 4096 - grown.bytes));
+        assert!(grown.growth_bytes > Some(100_000), "{grown:?}");
     }
 
     #[test]

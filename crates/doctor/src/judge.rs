@@ -34,12 +34,13 @@ pub struct Judge {
 }
 
 impl Default for Judge {
-    /// Beside minijinja's own filters rules have `bytes`, `percent`, `time` and `version`.
+    /// Beside minijinja's own filters rules have `bytes`, `name` (as SQL), `percent`, `time` and `version`.
     fn default() -> Self {
         let mut environment = Environment::new();
         // A misspelt fact is an error of the rule; the tests evaluate every condition.
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.add_filter("bytes", bytes_in_words);
+        environment.add_filter("name", litelab_database::plain);
         environment.add_filter("percent", |share: f64| format!("{:.0} %", share * 100.0));
         environment.add_filter("time", time_in_words);
         environment.add_filter("version", |text: &str| version(text));

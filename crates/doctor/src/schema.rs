@@ -21,13 +21,13 @@ pub fn look(connection: &Connection) -> rusqlite::Result<Schema> {
             "table" => {
                 let listed = Table { name, columns, without_rowid, strict, ..Table::default() };
                 let mut table = table(connection, listed, &text)?;
-                table.rows = (!without_rowid).then(|| greatest_rowid(connection, &table.name)).flatten();
                 // Of a table with an index that is not partial, every line of sqlite_stat1 begins with the rows.
                 table.analyzed_rows = analysis
                     .iter()
                     .filter(|((of, _), _)| *of == table.name)
                     .filter_map(|(_, stat)| number(stat, 0))
                     .max();
+                table.rows = (!without_rowid).then(|| most_rows(connection, &table)).flatten();
                 table.indexes = indexes(connection, &table, &analysis, &mut schema.indexes)?;
                 foreign_keys(connection, &table, &mut schema.foreign_keys)?;
                 schema.tables.push(table);
@@ -74,12 +74,16 @@ fn number(stat: &str, position: usize) -> Option<u64> {
     stat.split_whitespace().nth(position)?.parse().ok()
 }
 
-fn greatest_rowid(connection: &Connection, table: &str) -> Option<u64> {
-    // A rowid may be any number, but no row takes less than six bytes of its page: a pointer of two, a cell of four.
-    let most = "(SELECT page_count * page_size / 6 FROM pragma_page_count, pragma_page_size)";
-    let sql = format!("SELECT min((SELECT max(rowid) FROM {}), {most})", quoted(table));
-    let greatest: Option<i64> = connection.query_row(&sql, [], |row| row.get(0)).ok()?;
-    Some(u64::try_from(greatest.unwrap_or_default()).unwrap_or_default())
+/// The greatest rowid. A rowid may be any number: where the file has no room for that many rows, those that ANALYZE has
+/// counted, or else those that it has room for.
+fn most_rows(connection: &Connection, table: &Table) -> Option<u64> {
+    // No row takes less than six bytes of its page: a pointer of two, a cell of four.
+    let room = "(SELECT page_count * page_size / 6 FROM pragma_page_count, pragma_page_size)";
+    let sql = format!("SELECT (SELECT max(rowid) FROM {}), {room}", quoted(&table.name));
+    let (greatest, room): (Option<i64>, i64) =
+        connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?))).ok()?;
+    let [greatest, room] = [greatest.unwrap_or_default(), room].map(|n| u64::try_from(n).unwrap_or_default());
+    Some(if greatest > room { table.analyzed_rows.unwrap_or(room) } else { greatest })
 }
 
 /// Types that give the affinity NUMERIC although their names suggest text or a time

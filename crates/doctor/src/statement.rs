@@ -63,7 +63,8 @@ fn one(connection: &Connection, schema: &Schema, text: &str, line: usize) -> rus
         verb: verb(&upper),
         filtered: upper.iter().any(|word| word == "WHERE"),
         limited: upper.iter().any(|word| word == "LIMIT"),
-        offset: upper.iter().any(|word| word == "OFFSET"),
+        // Before LIMIT it is the name of a column.
+        offset: upper.iter().skip_while(|word| *word != "LIMIT").any(|word| word == "OFFSET"),
         leading_wildcard: upper.windows(2).any(|pair| pair[0] == "LIKE" && pair[1].starts_with("'%")),
         star: upper.starts_with(&["SELECT".into(), "*".into()])
             && schema.tables.iter().any(|table| table.columns > MANY_COLUMNS && names(&words, &table.name)),
@@ -236,6 +237,12 @@ mod tests {
             .unwrap();
         let schema = schema::look(&connection).unwrap();
         look(&connection, &schema, sql).unwrap()
+    }
+
+    #[test]
+    fn an_offset_is_behind_a_limit() {
+        let found = statements("SELECT id AS offset FROM note WHERE id = 1; SELECT id FROM note LIMIT 10 OFFSET 90");
+        assert_eq!(found.iter().map(|statement| statement.offset).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

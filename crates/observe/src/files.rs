@@ -123,6 +123,18 @@ mod tests {
     }
 
     #[test]
+    fn the_journal_magic_is_sqlite_s_own() {
+        let mut sqlite = crate::testkit::Sqlite::spawn();
+        // Pages that leave the cache before the commit are in the synced journal.
+        for sql in ["PRAGMA cache_size=1", "CREATE TABLE t(x)", "INSERT INTO t VALUES (zeroblob(2000000))", "BEGIN"] {
+            sqlite.exec(sql);
+        }
+        sqlite.exec("UPDATE t SET x=zeroblob(3000000)");
+        let journal = std::fs::read(sidecar(sqlite.path(), "-journal")).unwrap();
+        assert_eq!(journal[..8], JOURNAL_MAGIC);
+    }
+
+    #[test]
     #[cfg(target_os = "linux")]
     fn a_transaction_without_a_journal_is_seen_by_its_lock() {
         let mut sqlite = crate::testkit::Sqlite::spawn();

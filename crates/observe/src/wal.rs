@@ -80,15 +80,6 @@ impl WalFile {
         file.take(WalHeader::BYTES as u64).read_to_end(&mut start)?;
         Ok(Some(WalFile { bytes, header: WalHeader::parse(&start) }))
     }
-
-    /// Number of frames by length; zero for an empty log, `None` for a non-empty log without a readable header.
-    #[must_use]
-    pub fn frames(&self) -> Option<u64> {
-        match self.header {
-            Some(header) => Some(header.frames_in(self.bytes)),
-            None => (self.bytes == 0).then_some(0),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -111,7 +102,7 @@ mod tests {
             let [busy, log, _] = sqlite.checkpoint("PASSIVE");
             assert_eq!(busy, 0);
             assert!(log > 1, "the log must hold something: {log}");
-            assert_eq!(wal.frames(), Some(log as u64));
+            assert_eq!(header.frames_in(wal.bytes), log as u64);
             // Computed from the file's length, without `frames_in`.
             assert_eq!(wal.bytes, 32 + log as u64 * (24 + u64::from(page_size)));
         }

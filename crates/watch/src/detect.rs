@@ -9,6 +9,7 @@ use litelab_record::recording::{DatabaseView, ReaderView, Totals};
 
 use crate::event::{EventFacts, Kind};
 use crate::thresholds as limit;
+use crate::tracker::is_write_lock;
 
 /// A condition that is true at a look.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +119,7 @@ impl Detector {
     fn locks(&mut self, view: &DatabaseView, found: &mut Found) {
         for lock in &view.locks {
             let (kind, least) = match lock.lock.as_str() {
-                "write" | "reserved" | "exclusive" => (Kind::LongWrite, limit::LONG_WRITE),
+                name if is_write_lock(view.mode == "wal", name) => (Kind::LongWrite, limit::LONG_WRITE),
                 "checkpoint" => (Kind::LongCheckpoint, limit::LONG_CHECKPOINT),
                 // The exclusive lock covers the byte of the pending one.
                 "pending" if !view.locks.iter().any(|other| other.lock == "exclusive") => {
@@ -126,10 +127,8 @@ impl Detector {
                 }
                 _ => continue,
             };
-            // With locking_mode = EXCLUSIVE a process in WAL mode has this lock for all its life.
-            let own = view.mode == "wal" && lock.lock == "exclusive";
             // Half of the time before the first look with it is a guess.
-            if lock.seconds - lock.error_seconds >= least.as_secs_f64() && !own {
+            if lock.seconds - lock.error_seconds >= least.as_secs_f64() {
                 found.lasts(kind, lock.pid, EventFacts { seconds: lock.seconds, ..EventFacts::default() });
             }
         }

@@ -56,7 +56,8 @@ impl Holdings {
                 let hold_on = held.hold.lock == hold.lock && held.hold.pid == hold.pid && held.hold.waits == hold.waits;
                 let same = match hold.lock {
                     Lock::Read(0) => !copied,
-                    Lock::Shared => true,
+                    // In WAL mode every connection has it. Without WAL a commit waits until no process has it.
+                    Lock::Shared => moment.index.is_some() || no_commit,
                     Lock::Read(_) => held.mark == mark && salts(moment.index) == salts(self.index),
                     _ if hold.waits => true,
                     Lock::Write | Lock::Reserved | Lock::Pending | Lock::Exclusive | Lock::Recover => no_commit,

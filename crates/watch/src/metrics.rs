@@ -12,6 +12,8 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use litelab_record::recording::{DatabaseView, Event, Phase, View};
 
+use crate::tracker::is_write_lock;
+
 /// Content type of the text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -114,7 +116,7 @@ const GAUGES: [Row<Option<f64>>; 17] = [
         Some(d.readers.iter().map(|reader| reader.pins_bytes).max().unwrap_or(0) as f64)
     }),
     ("write_lock_held", "Time for which the present transaction has held the write lock", Some(Unit::Seconds), |d| {
-        let writing = d.locks.iter().filter(|lock| ["write", "reserved", "exclusive"].contains(&lock.lock.as_str()));
+        let writing = d.locks.iter().filter(|lock| is_write_lock(d.mode == "wal", &lock.lock));
         Some(writing.map(|lock| lock.seconds).fold(0.0, f64::max))
     }),
     ("readers", "Processes that hold a read mark, by slot", None, |d| Some(d.readers.len() as f64)),

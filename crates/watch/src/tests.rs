@@ -7,6 +7,7 @@ use litelab_observe::{DatabaseHeader, FileSizes, Lock, WalIndex};
 use litelab_record::recording::{Event, Phase, View};
 
 use crate::Watch;
+use crate::metrics::{Counts, exposition};
 
 /// A database in WAL mode at `ms` milliseconds after a common start.
 struct Script {
@@ -318,6 +319,10 @@ fn sizes_and_modes_that_change_are_told() {
     script.moment.files.wal = Some(0);
     script.index().database_pages = 700;
     script.look(100);
+    // Recovery of an empty log leaves no size.
+    script.index().database_pages = 0;
+    script.moment.header.as_mut().unwrap().pages = 700;
+    assert_eq!(script.look(100).databases[0].pages, Some(700));
     script.moment.index = None;
     script.moment.header.as_mut().unwrap().wal = false;
     script.look(100);
@@ -433,8 +438,14 @@ fn limits_tell_what_helps() {
     assert_eq!(view.holder(None), "a process that is not visible here");
     script.moment.holds = vec![Hold { lock: Lock::Exclusive, pid: Some(7), ..hidden }];
     script.moment.index = None;
-    let view = script.look(100);
+    let written = view.databases[0].totals.write_locked_seconds;
+    let view = script.looks(3000);
     assert!(view.limits.iter().any(|limit| limit.name == "exclusive-locking-mode"));
+    // The lock of such a process is not that of a transaction.
+    assert!(view.databases[0].locks.iter().any(|lock| lock.lock == "exclusive" && lock.seconds > 2.0), "{view:?}");
+    let text = exposition(&view, script.watch.active(), &Counts::default()).unwrap();
+    assert!(text.contains("sqlite_write_lock_held_seconds{database=\"app.db\"} 0.0"), "{text}");
+    assert_eq!(view.databases[0].totals.write_locked_seconds, written);
 }
 
 #[test]
@@ -445,9 +456,9 @@ fn metrics_have_a_line_for_each_holder() {
     script.look(0);
     script.commit(10);
     let view = script.looks(1500);
-    let mut counts = crate::metrics::Counts::default();
+    let mut counts = Counts::default();
     script.all.iter().for_each(|event| counts.add(event));
-    let text = crate::metrics::exposition(&view, script.watch.active(), &counts).unwrap();
+    let text = exposition(&view, script.watch.active(), &counts).unwrap();
     for line in [
         "sqlite_commits_total{database=\"app.db\"} 1.0",
         "sqlite_wal_backlog_frames{database=\"app.db\"} 110.0",
@@ -477,6 +488,21 @@ fn rates_of_a_process_are_those_between_two_readings() {
     let view = script.looks(300);
     let process = &view.processes[0];
     assert_eq!((process.cpu, process.written_per_second), (Some(0.5), Some(2e6)));
+    // What may not be read is not 0.
+    assert_eq!(process.read_per_second, None);
+}
+
+#[test]
+fn a_shared_lock_without_wal_begins_anew_after_each_commit() {
+    let mut script = Script::new();
+    script.moment.index = None;
+    script.moment.header.as_mut().unwrap().wal = false;
+    script.holds(&[(Lock::Shared, 8)]);
+    let age = |view: &View| view.databases[0].readers[0].seconds;
+    script.look(0);
+    assert!(age(&script.looks(2000)) > 1.5);
+    script.moment.header.as_mut().unwrap().change_counter += 1;
+    assert!(age(&script.look(100)) < 0.2);
 }
 
 #[test]
@@ -485,8 +511,10 @@ fn a_writer_in_rollback_mode_that_waits_for_readers() {
     script.moment.index = None;
     script.moment.header.as_mut().unwrap().wal = false;
     script.look(0);
-    script.holds(&[(Lock::Reserved, 7), (Lock::Pending, 7), (Lock::Shared, 8)]);
+    script.holds(&[(Lock::Reserved, 7), (Lock::Pending, 7), (Lock::Shared, 7), (Lock::Shared, 8), (Lock::Shared, 9)]);
     script.looks(1500);
+    let event = script.all.iter().find(|event| event.kind == "pending-writer").unwrap();
+    assert!(event.message.ends_with("waits for 2 readers"), "{event:?}");
     assert!(script.kinds().contains(&("pending-writer", Phase::Begin)), "{:?}", script.kinds());
     script.holds(&[(Lock::Reserved, 7), (Lock::Pending, 7), (Lock::Exclusive, 7)]);
     script.looks(200);

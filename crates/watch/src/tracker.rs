@@ -59,7 +59,7 @@ impl Tracker {
             self.holdings.held().iter().filter(move |held| of(held.hold.lock) && !held.hold.waits)
         };
         let locks = held(|lock| !matches!(lock, Lock::Read(_) | Lock::Shared)).map(|held| lock(held, moment.at));
-        let wal = index.is_some() || moment.header.is_some_and(|header| header.wal);
+        let wal = is_wal(moment);
         // In WAL mode every connection holds the shared lock.
         let readers = held(|lock| matches!(lock, Lock::Read(_) | Lock::Shared))
             .filter(|held| !(wal && held.hold.lock == Lock::Shared))
@@ -81,7 +81,11 @@ impl Tracker {
             database_bytes: moment.files.database,
             wal_bytes: moment.files.wal,
             journal_bytes: moment.files.journal,
-            pages: index.map(|index| index.database_pages).or(moment.header.map(|header| header.pages)),
+            // A log without a commit has the size 0, and the file has its own.
+            pages: index
+                .map(|index| index.database_pages)
+                .filter(|pages| *pages > 0)
+                .or(moment.header.map(|h| h.pages)),
             free_pages: moment.header.map(|header| header.free_pages),
             frames: index.map(|index| index.frames),
             // Until the log is restarted, `nBackfill` may belong to the log before.
@@ -111,8 +115,8 @@ impl Tracker {
     fn count(&mut self, moment: &Moment) {
         let now = moment.at;
         let counter = Counter::of(moment);
-        let writing = |lock| matches!(lock, Lock::Write | Lock::Reserved | Lock::Exclusive);
-        let locked = moment.holds.iter().any(|hold| writing(hold.lock) && !hold.waits);
+        let is_write = |lock: Lock| is_write_lock(is_wal(moment), &lock.to_string());
+        let locked = moment.holds.iter().any(|hold| is_write(hold.lock) && !hold.waits);
         self.totals.looks += 1;
         self.totals.torn += u64::from(moment.torn);
         if let Some((at, before, index)) = self.last {
@@ -178,6 +182,16 @@ impl Tracker {
         let span = *end - *begin;
         (span >= LEAST_FILL).then(|| *last as f64 / (used as f64 / span.as_secs_f64()))
     }
+}
+
+fn is_wal(moment: &Moment) -> bool {
+    moment.index.is_some() || moment.header.is_some_and(|header| header.wal)
+}
+
+/// Whether a transaction that writes holds the lock of this name. With `locking_mode = EXCLUSIVE` a process in WAL mode
+/// has the exclusive lock for all its life.
+pub(crate) fn is_write_lock(wal: bool, lock: &str) -> bool {
+    matches!(lock, "write" | "reserved") || lock == "exclusive" && !wal
 }
 
 fn lock(held: &Held, now: Instant) -> LockView {

@@ -40,7 +40,8 @@ struct Known {
     started: Option<u64>,
     shown: String,
     read: Option<(Instant, ProcessUsage)>,
-    rates: Option<[f64; 3]>,
+    /// Use of CPU in cores, and bytes read and written per second, as far as they are known.
+    rates: [Option<f64>; 3],
 }
 
 impl Watch {
@@ -159,9 +160,10 @@ impl Known {
         {
             let seconds = (now - before).as_secs_f64();
             let per = |after: u64, before: u64| after.saturating_sub(before) as f64 / seconds;
-            let io = |of: fn(&ProcessUsage) -> Option<u64>| per(of(&last).unwrap_or(0), of(&first).unwrap_or(0));
+            // The I/O of another user's process is unknown.
+            let io = |of: fn(&ProcessUsage) -> Option<u64>| Some(per(of(&last)?, of(&first)?));
             let cpu = per(last.cpu_ns(), first.cpu_ns()) / 1e9;
-            self.rates = Some([cpu, io(|usage| usage.read_bytes), io(|usage| usage.write_bytes)]);
+            self.rates = [Some(cpu), io(|usage| usage.read_bytes), io(|usage| usage.write_bytes)];
         }
         self.read = seen.usage;
         let program = &seen.program;
@@ -173,6 +175,7 @@ impl Known {
                 sqlite.push(version);
             }
         }
+        let [cpu, read_per_second, written_per_second] = self.rates;
         let view = ProcessView {
             pid: seen.pid,
             name: program.name.clone(),
@@ -181,9 +184,9 @@ impl Known {
             companion: process::companion(&program.name, &program.command).map(str::to_owned),
             sqlite,
             threads: seen.usage.and_then(|(_, usage)| usage.threads),
-            cpu: self.rates.map(|[cpu, ..]| cpu),
-            read_per_second: self.rates.map(|[_, read, _]| read),
-            written_per_second: self.rates.map(|[.., written]| written),
+            cpu,
+            read_per_second,
+            written_per_second,
             other_namespace: program.other_namespace,
             readable: seen.readable,
             deleted,
@@ -261,7 +264,8 @@ impl Explain {
                 backlog: database.backlog_bytes.unwrap_or(0),
                 log: database.wal_bytes.unwrap_or(0),
                 free: database.free_bytes.unwrap_or(0),
-                readers: database.readers.len(),
+                // A writer that waits for readers is one of them.
+                readers: database.readers.iter().filter(|r| r.pid.is_none() || r.pid != condition.pid).count(),
                 processes: database.open_by.len(),
             },
         };

@@ -80,6 +80,30 @@ fn ids_are_unique_and_every_rule_is_complete() {
 }
 
 #[test]
+fn conditions_with_two_ways_are_right_about_the_second() {
+    let rules = rule::all().unwrap();
+    let found = |id: &str, facts: &str| {
+        let rule = rules.iter().find(|rule| rule.id == id).unwrap();
+        fires(rule, &changed(&toml::from_str(facts).unwrap(), id)).map(|finding| (finding.message, finding.fix))
+    };
+    // Two drivers in one Go binary are one image.
+    let one = r#"process = { drivers = ["mattn 1.14.32"], sqlite = [{ image = "app", version = "3.54.1", source_id = "" }] }"#;
+    assert_eq!(found("LL303", one), None);
+    let two = one.replace("32\"]", "32\", \"modernc 1.40.0\"]");
+    assert!(found("LL303", &two).unwrap().0.contains("mattn 1.14.32, modernc 1.40.0"));
+    // A negative number of frames is as good as 0.
+    let negative =
+        r#"statement = { verb = "PRAGMA", plan = [], pragma = ["wal_autocheckpoint", "-1"], wrong = "is outside" }"#;
+    assert_eq!(found("LL415", negative), None);
+    assert!(found("LL422", negative).is_some());
+    assert!(found("LL415", &negative.replace("-1", "9999999999")).is_some());
+    // Names that are no words of their own in SQL.
+    let names = r#"foreign_key = { table = "order", columns = ["group", "item-id"], indexed = false, rows = 20000 }"#;
+    let (_, fix) = found("LL241", names).unwrap();
+    assert!(fix.contains(r#"CREATE INDEX "order_by_group_item-id" ON "order"("group", "item-id")"#), "{fix:?}");
+}
+
+#[test]
 fn every_rule_fires_on_its_example_and_is_silent_on_the_other() {
     for rule in rule::all().unwrap() {
         let found = fires(&rule, &changed(&rule.fires, &rule.id));
