@@ -109,9 +109,14 @@ pub struct ScenarioPlan {
     /// Whether the effects of single dimensions are shown.
     #[serde(default)]
     pub effects: bool,
-    /// Number of time windows in which trials are shown; 0 for none.
+    /// Number of time windows in which trials are shown, at most [`Self::MOST_WINDOWS`]; 0 for none.
     #[serde(default)]
     pub timeline: u32,
+}
+
+impl ScenarioPlan {
+    /// Largest number of windows of a timeline.
+    pub const MOST_WINDOWS: u32 = 100;
 }
 
 /// One combination of all choices, run as one trial per round.

@@ -7,8 +7,8 @@ use litelab_record::RunInfo;
 
 use crate::analysis::ScenarioAnalysis;
 
-/// The command that runs one scenario again with the same seed, and so with the same values and order of trials; for a
-/// plan that combines two runs, that of the whole run.
+/// The command that runs one scenario again with the same seed, and so with the same values; for a plan that combines two
+/// runs, that of the whole run.
 pub(crate) fn scenario(scenario: &ScenarioAnalysis, info: &RunInfo) -> String {
     if info.plan.given.combined {
         return whole(info);

@@ -9,7 +9,7 @@ mod work;
 
 use litelab_model::Variant;
 use litelab_protocol::histogram::Histogram;
-use litelab_protocol::{ConnectionSettings, Dialect, Load, TransactionResult, TrialResult, Until};
+use litelab_protocol::{ConnectionSettings, Dialect, Load, Role, TransactionResult, TrialResult, Until};
 
 pub use ceiling::ceiling;
 pub use contents::{Contents, Files, content_hash, databases};
@@ -211,12 +211,23 @@ pub fn flags(variant: &Variant, result: &TrialResult, late_share: f64) -> Vec<Fl
     flags
 }
 
-/// The flag of a trial that is too short to judge. Roles that end by count are exempt: their length is intended.
+/// Whether a role ends after a time, or with a role that does.
+fn is_timed(roles: &[Role], name: &str) -> bool {
+    let mut name = name;
+    // At most one step for each role: a circle ends, too.
+    for _ in roles {
+        match roles.iter().find(|role| role.name == name).map(|role| &role.until) {
+            Some(Until::Role { name: other }) => name = other,
+            until => return matches!(until, Some(Until::Time { .. })),
+        }
+    }
+    false
+}
+
+/// The flag of a trial that is too short to judge. Roles that end by count, or with one that does, are exempt: their
+/// length is intended.
 fn short(variant: &Variant, result: &TrialResult) -> Option<Flag> {
-    let timed = |name: &str| {
-        let role = variant.trial.roles.iter().find(|role| role.name == name);
-        role.is_some_and(|role| !matches!(role.until, Until::Count { .. }))
-    };
+    let timed = |name: &str| is_timed(&variant.trial.roles, name);
     let operations = || result.operations.iter().filter(|o| timed(&o.role));
     operations().next()?;
     let ended = operations().map(|o| o.ended).sum();
@@ -243,5 +254,31 @@ mod tests {
         assert_eq!(verified(&result(0)), Ok(()));
         let wrong = "transaction `scan`: 2 of 8 verified rows have wrong content";
         assert_eq!(verified(&result(2)), Err(wrong.to_owned()));
+    }
+
+    #[test]
+    fn a_role_that_ends_with_another_is_timed_if_that_one_is() {
+        let role = |name: &str, until: Until| Role {
+            name: name.into(),
+            workers: 1,
+            first_worker: 0,
+            first_in_role: 0,
+            workers_in_role: 1,
+            order: litelab_protocol::Order::Cycle,
+            steps: Vec::new(),
+            load: Load::Closed { think_us: 0 },
+            until,
+        };
+        let with = |name: &str| Until::Role { name: name.into() };
+        let roles = [
+            role("counted", Until::Count { transactions: 9 }),
+            role("timed", Until::Time { ms: 9 }),
+            role("with-counted", with("counted")),
+            role("with-timed", with("timed")),
+            role("third", with("with-timed")),
+            role("circle", with("circle")),
+        ];
+        let timed = roles.iter().filter(|role| is_timed(&roles, &role.name)).map(|role| role.name.as_str());
+        assert_eq!(timed.collect::<Vec<_>>(), ["timed", "with-timed", "third"]);
     }
 }

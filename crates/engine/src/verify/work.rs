@@ -15,7 +15,7 @@ use crate::runner::NOOP;
 pub fn failures(variant: &Variant, result: &TrialResult) -> Result<(), String> {
     for o in &result.operations {
         let all = o.committed + o.empty + o.failed;
-        if o.failed as f64 <= variant.failed_at_most * all as f64 {
+        if all == 0 || o.failed as f64 / all as f64 <= variant.failed_at_most {
             continue;
         }
         let uncured = |count: &ErrorCount| count.seen.saturating_sub(count.cured);
@@ -135,6 +135,9 @@ mod tests {
             assert!(above.contains(part), "{above}");
         }
         assert_eq!(failures(&variant("failed_at_most = 1"), &result(0, 0, 100, 0)), Ok(()));
+        // 0.29 × 100 is less than 29.
+        assert_eq!(failures(&variant("failed_at_most = 0.29"), &result(71, 0, 29, 71)), Ok(()));
+        assert_eq!(failures(&usual, &result(0, 0, 0, 0)), Ok(()));
         assert!(failures(&variant("failed_at_most = 0"), &result(999, 0, 1, 0)).is_err());
         assert_eq!(failures(&usual, &result(0, 0, 0, 0)), Ok(()), "nothing was run");
     }

@@ -219,8 +219,8 @@ fn add_scenario(
     let alerts = scenario.alerts.iter().map(conditions::limit).collect::<Result<Vec<_>, _>>();
     let alerts = alerts.map_err(|e| format!("alert: {e}"))?;
     let timeline = scenario.timeline;
-    if timeline.is_some_and(|windows| !(1..=100).contains(&windows)) {
-        return Err("timeline: allowed is 1 to 100 windows".into());
+    if timeline.is_some_and(|windows| !(1..=ScenarioPlan::MOST_WINDOWS).contains(&windows)) {
+        return Err(format!("timeline: allowed is 1 to {} windows", ScenarioPlan::MOST_WINDOWS).into());
     }
     let named = metrics.iter().chain(alerts.iter().map(|limit| &limit.metric));
     for name in named.filter_map(|m| m.of_transaction()) {

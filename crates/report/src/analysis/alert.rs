@@ -47,7 +47,9 @@ impl AlertResult {
 /// Checks the trials of a scenario's variants against a bound.
 pub(super) fn examine(limit: &LimitPlan, variants: &[&VariantAnalysis]) -> AlertResult {
     let mut result = AlertResult { limit: limit.clone(), trials: 0, fired: Vec::new() };
-    for variant in variants.iter().filter(|variant| variant.too_few(&limit.metric).is_none()) {
+    // A stall makes trials too short to judge: they are examined, too. The longest of too few is no quantile.
+    let is_known = |variant: &&&VariantAnalysis| variant.metrics.get(&limit.metric).is_some_and(|v| v.max_of.is_none());
+    for variant in variants.iter().filter(is_known) {
         let values = variant.values(&limit.metric);
         result.trials += values.len() as u64;
         // Distance from the nearer bound, positive outside.

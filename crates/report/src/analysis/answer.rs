@@ -10,10 +10,10 @@ use litelab_stats::{Confidence, Estimate, PairedRatio, Tolerance, Verdict};
 use serde::Serialize;
 
 use super::alert::AlertResult;
-use super::finding::is_worse;
+use super::finding::{is_far, is_worse};
 use super::flag::ProblemKind;
 use super::pair::{MetricComparison, pair, ratio};
-use super::variant::VariantAnalysis;
+use super::variant::{VariantAnalysis, alike};
 use super::{serial, words};
 use crate::driver;
 use crate::number;
@@ -106,8 +106,10 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// Indices of the variants.
     pub variants: Vec<usize>,
-    /// Description in one line, with the words of the database where it gave a reason.
+    /// Description of the first variant's in one line, with the words of the database where it gave a reason.
     pub text: String,
+    /// Whether the figures in the description are of the first variant only.
+    pub varies: bool,
 }
 
 /// Reason for which variants are not compared, or are not distinguished.
@@ -181,11 +183,7 @@ pub(super) fn answer(
     let constant = constant(variants, info);
     let longest = longest(metrics, variants);
     let Some(metric) = metrics.first() else { return Answer { problems, constant, ..Answer::default() } };
-    // Failed trials have taken the rounds in which a variant was worst out of its median.
-    let judged = |variant: &&&VariantAnalysis| {
-        variant.estimate(metric).is_some() && variant.not_judged(metric).is_none() && variant.failed() == 0
-    };
-    let mut ranked: Vec<&VariantAnalysis> = variants.iter().filter(judged).copied().collect();
+    let mut ranked: Vec<&VariantAnalysis> = variants.iter().filter(|v| v.is_judged(metric)).copied().collect();
     ranked.sort_by(|a, b| a.rank(metric).total_cmp(&b.rank(metric)));
     let mut kept: Vec<Option<Durability>> = ranked.iter().map(|variant| variant.durability).collect();
     kept.sort_by(|a, b| b.cmp(a));
@@ -204,18 +202,34 @@ pub(super) fn answer(
         let over_safest = safer.first().and_then(|safest| ratio(best, safest, metric, confidence).ok());
         let across: Vec<MetricComparison> =
             safer.iter().map(|of| pair(best, of, metric, confidence, tolerance)).collect();
-        let dominated = across.iter().any(|cell| cell.verdict != Verdict::Faster);
+        let is_better = |(cell, of): (&MetricComparison, &&VariantAnalysis)| {
+            cell.verdict == Verdict::Faster || is_far(cell, best, of) && best.rank(metric) < of.rank(metric)
+        };
+        let dominated = !across.iter().zip(&safer).all(is_better);
         // One safer level that is shown to be as good settles it.
         let is_settled = across.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Equivalent));
+        let across = across.into_iter().zip(safer).filter(|_| !is_settled);
+        let is_open = |cell: &MetricComparison, of: &VariantAnalysis| {
+            matches!(cell.verdict, Verdict::Inconclusive { .. }) && !is_far(cell, best, of)
+        };
+        let cells = compared.into_iter().zip(others.iter().copied()).chain(across);
+        let cells = cells.map(|(cell, of)| Compared { is_open: is_open(&cell, of), cell }).collect();
         if let Some(level) = level(best, others, (metric, &longest), ties) {
             let over_safest = over_safest.filter(|paired| paired.ratio.interval().is_some());
             let measured = variants.iter().filter(|v| v.durability == *durability && v.measured > 0).count();
             levels.push(LevelAnswer { over_safest, dominated, unjudged: measured - of.len(), ..level });
         }
-        open.push((*best, compared.into_iter().chain(across.into_iter().filter(|_| !is_settled)).collect()));
+        open.push((*best, cells));
     }
     let undecided = undecided(&open, ranked.len(), variants.len(), rounds);
     Answer { metric: Some(metric.clone()), longest: Some(longest), levels, problems, undecided, constant }
+}
+
+/// A comparison with the best variant of a level.
+struct Compared {
+    cell: MetricComparison,
+    /// Whether it does not tell the two apart.
+    is_open: bool,
 }
 
 /// Comparisons of the others with the best one, at a confidence level that they share.
@@ -266,7 +280,7 @@ fn level(
 }
 
 fn undecided(
-    compared: &[(&VariantAnalysis, Vec<MetricComparison>)],
+    compared: &[(&VariantAnalysis, Vec<Compared>)],
     judged: usize,
     variants: usize,
     rounds: u64,
@@ -279,23 +293,23 @@ fn undecided(
         return (variants > 1).then(|| Undecided { text: text.into(), rounds: None });
     }
     let cells = || compared.iter().flat_map(|(_, cells)| cells);
-    let is_compared = cells().any(|cell| cell.ratio.as_ref().is_ok_and(|paired| paired.ratio.interval().is_some()));
-    let needs = cells().filter_map(|cell| cell.ratio.as_ref().ok()?.ratio.needs()).max();
+    let ratios = || cells().filter_map(|compared| compared.cell.ratio.as_ref().ok());
+    let is_compared = ratios().any(|paired| paired.ratio.interval().is_some());
+    let needs = ratios().filter_map(|paired| paired.ratio.needs()).max();
     if let Some(needs) = needs.filter(|_| !is_compared) {
         let text = format!("not compared: {}, {needs} needed", number::counted(rounds, "round"));
         return Some(Undecided { text, rounds: u32::try_from(needs).ok() });
     }
-    let open = |cell: &&MetricComparison| matches!(cell.verdict, Verdict::Inconclusive { .. }) && cell.ratio.is_ok();
-    let levels = compared.iter().filter(|(_, cells)| cells.iter().any(|cell| open(&cell)));
+    let open = || cells().filter(|compared| compared.is_open);
+    let levels = compared.iter().filter(|(_, cells)| cells.iter().any(|compared| compared.is_open));
     let of: Vec<&str> = levels.map(|(best, _)| best.words.as_str()).collect();
     if of.is_empty() {
         return None;
     }
-    let count = cells().filter(open).count() as u64;
+    let count = open().count() as u64;
     // One that no number of rounds is likely to decide stays open whatever the others need.
-    let more: Option<Vec<u32>> = cells()
-        .filter(open)
-        .map(|cell| match cell.verdict {
+    let more: Option<Vec<u32>> = open()
+        .map(|compared| match compared.cell.verdict {
             Verdict::Inconclusive { rounds_needed } => rounds_needed,
             _ => None,
         })
@@ -312,11 +326,19 @@ fn undecided(
 }
 
 fn problems(variants: &[&VariantAnalysis], alerts: &[AlertResult]) -> Vec<Problem> {
-    let mut problems: IndexMap<(ProblemKind, String), Problem> = IndexMap::new();
+    let mut problems: Vec<Problem> = Vec::new();
+    // The same reason of several variants is one problem; of one variant it is none that differs in figures alone.
     let mut add = |kind: ProblemKind, variant: usize, text: String| {
-        // The same reason with other figures is one problem.
-        let known = problems.entry((kind, super::alike(&text)));
-        known.or_insert_with(|| Problem { kind, variants: Vec::new(), text }).variants.push(variant);
+        let is_same = |known: &&mut Problem| {
+            known.kind == kind && !known.variants.contains(&variant) && alike(&known.text) == alike(&text)
+        };
+        match problems.iter_mut().find(is_same) {
+            Some(known) => {
+                known.varies |= known.text != text;
+                known.variants.push(variant);
+            }
+            None => problems.push(Problem { kind, variants: vec![variant], text, varies: false }),
+        }
     };
     for variant in variants {
         for failure in &variant.failures {
@@ -332,10 +354,10 @@ fn problems(variants: &[&VariantAnalysis], alerts: &[AlertResult]) -> Vec<Proble
             add(ProblemKind::Skipped, variant.index, format!("skipped: {reason}"));
         }
     }
-    for alert in alerts {
-        alert.fired.iter().for_each(|fired| add(ProblemKind::Missed, fired.variant, alert.condition()));
+    for alert in alerts.iter().filter(|alert| !alert.fired.is_empty()) {
+        let variants = alert.fired.iter().map(|fired| fired.variant).collect();
+        problems.push(Problem { kind: ProblemKind::Missed, variants, text: alert.condition(), varies: false });
     }
-    let mut problems: Vec<Problem> = problems.into_values().collect();
     problems.sort_by_key(|problem| problem.kind);
     problems
 }

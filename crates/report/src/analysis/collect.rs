@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use litelab_model::Plan;
 use litelab_model::durability::Level;
 use litelab_model::metric::{Measure, Metric, Unit};
-use litelab_model::plan::FindingValuePlan;
+use litelab_model::plan::{FindingValuePlan, ScenarioPlan};
 use litelab_model::study::Location;
 use litelab_protocol::ErrorCount;
 use litelab_record::measure::{Meter, least_observations};
@@ -151,7 +151,7 @@ impl Collector {
 /// Number of timeline windows of a variant's scenario; 0 without a timeline.
 fn windows(plan: &Plan, variant: usize) -> usize {
     let scenario = plan.variants.get(variant).and_then(|variant| plan.scenarios.get(variant.scenario));
-    scenario.map_or(0, |scenario| scenario.timeline as usize)
+    scenario.map_or(0, |scenario| scenario.timeline.min(ScenarioPlan::MOST_WINDOWS) as usize)
 }
 
 impl Numbers {

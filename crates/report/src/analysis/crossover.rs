@@ -102,7 +102,9 @@ fn judge(metric: &Metric, shared: &[(u32, usize, usize)], variants: &[VariantAna
     }
     let round = |index: usize| numbers.get(index).map_or(0, |round| round + 1);
     Crossover::from_rounds(&levels, &rounds, better(metric), Confidence::P95).map_err(|error| match error {
-        StatsError::NotPositive { index, .. } => format!("no ratio in {metric}: it is 0 in round {}", round(index)),
+        StatsError::NotPositive { index, .. } => {
+            format!("no ratio in {metric}: it is not above 0 in round {}", round(index))
+        }
         StatsError::NotFinite { index, .. } => {
             format!("no ratio in {metric}: it is no number in round {}", round(index))
         }

@@ -37,14 +37,12 @@ pub(super) fn fill(plan: &FindingPlan, variants: &[VariantAnalysis], tolerance: 
 fn text(value: &FindingValuePlan, variants: &[VariantAnalysis], tolerance: Tolerance) -> String {
     match value {
         FindingValuePlan::Value { metric, variant } => {
-            match variants.get(*variant).and_then(|variant| variant.estimate(metric)) {
-                Some(estimate) => {
-                    let max_of = variants.get(*variant).and_then(|variant| variant.metrics.get(metric)?.max_of);
-                    let longest = max_of.map_or_else(String::new, |n| format!(", the longest of {n}"));
-                    format!("{}{longest}", number::sentence(estimate, metric.unit()))
-                }
-                None => format!("(no {metric})"),
-            }
+            let of = variants.get(*variant).and_then(|v| Some((v, v.metrics.get(metric)?, v.estimate(metric)?)));
+            let Some((variant, values, estimate)) = of else { return format!("(no {metric})") };
+            let amount = number::sentence(estimate, metric.unit());
+            let longest = || values.max_of.map(|n| format!("{amount}, the longest of {n}"));
+            let unsound = || failures(variant, None).or_else(|| values.not_judged(metric));
+            longest().or_else(|| unsound().map(|why| format!("{amount} ({why})"))).unwrap_or(amount)
         }
         FindingValuePlan::Ratio { metric, variant, against } => {
             match (variants.get(*variant), variants.get(*against)) {
@@ -69,16 +67,17 @@ fn text(value: &FindingValuePlan, variants: &[VariantAnalysis], tolerance: Toler
     }
 }
 
-/// Whether the intervals of two medians do not overlap. This comparison remains where a value of 0, such as the share
-/// of a writer that starves, has no ratio.
-fn apart(one: &VariantAnalysis, other: &VariantAnalysis, metric: &Metric) -> bool {
-    let interval = |variant: &VariantAnalysis| variant.estimate(metric).and_then(|estimate| estimate.interval());
-    interval(one).zip(interval(other)).is_some_and(|(a, b)| a.high() < b.low() || b.high() < a.low())
+/// Whether there is no ratio, and the intervals of the two medians do not overlap. This comparison remains where a value
+/// is 0, such as the share of a writer that starves.
+pub(super) fn is_far(compared: &MetricComparison, one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
+    let of = |variant: &VariantAnalysis| variant.estimate(&compared.metric).and_then(|estimate| estimate.interval());
+    let is_apart = of(one).zip(of(other)).is_some_and(|(a, b)| a.high() < b.low() || b.high() < a.low());
+    compared.ratio.is_err() && is_apart
 }
 
 /// Whether a comparison shows that the variant is worse than the best one.
 pub(super) fn is_worse(compared: &MetricComparison, variant: &VariantAnalysis, best: &VariantAnalysis) -> bool {
-    compared.verdict == Verdict::Slower || compared.ratio.is_err() && apart(variant, best, &compared.metric)
+    compared.verdict == Verdict::Slower || is_far(compared, variant, best)
 }
 
 /// The variant with the best median, and the variants that are not shown to be worse. The confidence level is shared by

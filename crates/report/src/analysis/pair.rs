@@ -94,7 +94,7 @@ pub(crate) fn ratio_between(
     PairedRatio::from_rounds(&values, confidence).map_err(|error| match error {
         StatsError::Empty => format!("no round has a {metric} of both variants"),
         StatsError::NotPositive { index, .. } => {
-            format!("no ratio in {metric}: it is 0 in round {}", round(index))
+            format!("no ratio in {metric}: it is not above 0 in round {}", round(index))
         }
         StatsError::NotFinite { index, .. } => {
             format!("no ratio in {metric}: it is no number in round {}", round(index))

@@ -21,7 +21,7 @@ pub struct Scalability {
     /// The fitted law, or the reason for which there is none.
     #[serde(serialize_with = "serial::law")]
     pub law: Result<Usl, String>,
-    /// Number of workers and median throughput of the variant with the highest throughput.
+    /// Number of workers and median throughput of the judged variant with the highest throughput.
     pub best: Option<(u32, f64)>,
     /// The fewest workers above the best for which the interval of the ratio to the best lies below 1, with that ratio.
     pub falls: Option<(u32, Estimate)>,
@@ -62,7 +62,8 @@ fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &Va
         other => other.to_string(),
     });
     let median = |variant: &VariantAnalysis| variant.estimate(metric).map(|estimate| estimate.value);
-    let measured = group.iter().filter_map(|(level, variant)| Some((*level, *variant, median(variant)?)));
+    let judged = group.iter().filter(|(_, variant)| variant.is_judged(metric));
+    let measured = judged.filter_map(|(level, variant)| Some((*level, *variant, median(variant)?)));
     let best = measured.max_by(|(.., a), (.., b)| a.total_cmp(b));
     let falls = best.and_then(|(top, best, _)| {
         let beyond = group.iter().filter(|(level, _)| *level > top);

@@ -246,6 +246,13 @@ impl VariantAnalysis {
         self.metrics.get(metric)?.not_judged(metric)
     }
 
+    /// Whether verdicts on a metric of this variant hold: no trial failed, which would have taken the rounds in which it
+    /// was worst out of its median, and [`Self::not_judged`] has no reason.
+    #[must_use]
+    pub fn is_judged(&self, metric: &Metric) -> bool {
+        self.estimate(metric).is_some() && self.not_judged(metric).is_none() && self.failed() == 0
+    }
+
     /// Whether the variant is the second of two identical variants of an A/A check.
     #[must_use]
     pub fn is_twin(&self) -> bool {

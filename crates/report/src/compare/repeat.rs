@@ -11,7 +11,7 @@ use litelab_record::RunInfo;
 use litelab_stats::{ClaimVerdict, Verdict};
 
 use super::{Difference, Side};
-use crate::analysis::{Analysis, ClaimResult, DurabilityPair, Measured, MetricComparison};
+use crate::analysis::{Analysis, ClaimResult, DurabilityPair, Measured, MetricComparison, failures};
 use crate::error::ReportError;
 
 /// Verdicts of two runs of one study.
@@ -193,7 +193,7 @@ fn comparisons(before: &Analysis, after: &Analysis) -> Vec<Repeated> {
     let now: BTreeMap<(usize, &Metric), &MetricComparison> =
         each(after).map(|(variant, _, of)| ((variant, &of.metric), of)).collect();
     let repeated = |(variant, durability_pair, was): (usize, DurabilityPair, &MetricComparison)| {
-        let now = now.get(&(variant, &was.metric)).map_or_else(not_there, |now| judged(now));
+        let now = now.get(&(variant, &was.metric)).map_or_else(|| absent(failure(variant, after)), |now| judged(now));
         let name =
             before.variants.get(variant).map_or_else(|| format!("variant {variant}"), |variant| variant.name.clone());
         repeated(name, &was.metric, (judged(was), now), durability_pair)
@@ -218,7 +218,7 @@ fn repeated_claim(was: &ClaimResult, before: &Analysis, after: &Analysis) -> Rep
     repeated(
         was.plan.name.clone(),
         &was.plan.metric,
-        (judged(was), now.map_or_else(not_there, judged)),
+        (judged(was), now.map_or_else(|| absent(None), judged)),
         durability_pair,
     )
 }
@@ -241,10 +241,17 @@ fn judged(of: &MetricComparison) -> Judged {
     }
 }
 
-/// The verdict on a variant or claim that the second run does not have.
-fn not_there() -> Judged {
+/// Reason for which a run has no comparison of a variant with its baseline: one of them was skipped or failed.
+fn failure(variant: usize, run: &Analysis) -> Option<String> {
+    let scenario = run.scenarios.iter().find(|scenario| scenario.variants.contains(&variant))?;
+    failures(run.variants.get(variant)?, run.variants.get(scenario.baseline))
+}
+
+/// The verdict on a variant or claim that the second run does not have; default of the reason: that it is not there.
+fn absent(why: Option<String>) -> Judged {
     let verdict = Judgement::Comparison(Verdict::Inconclusive { rounds_needed: None });
-    Judged { measured: Measured::Nothing, verdict, reason: Some("it is not in the second run".into()) }
+    let why = why.unwrap_or_else(|| "it is not in the second run".into());
+    Judged { measured: Measured::Nothing, verdict, reason: Some(why) }
 }
 
 #[cfg(test)]

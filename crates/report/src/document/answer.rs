@@ -68,8 +68,10 @@ pub fn problem(problem: &Problem, analysis: &Analysis) -> Marked {
     let first = problem.variants.first().map_or("?", |index| name(*index, analysis));
     let others = match problem.variants.len() {
         0 | 1 => String::new(),
-        2 => " and 1 other".into(),
-        n => format!(" and {} others", n - 1),
+        n => {
+            let others = number::counted(n as u64 - 1, "other");
+            if problem.varies { format!(" (and {others}, with other figures)") } else { format!(" and {others}") }
+        }
     };
     Marked::new(mark, tone, format!("{first}{others}: {}", problem.text))
 }
@@ -141,8 +143,11 @@ fn more_workers_lose(level: &LevelAnswer, scenario: &ScenarioAnalysis, metric: &
     let workers = |index: usize| of(index)?.dimensions.get("workers")?.to_string().parse::<u32>().ok();
     let best = workers(level.best);
     let mut more = scenario.variants.iter().filter(|index| workers(**index) > best).peekable();
-    let is_judged = |index: usize| of(index).is_some_and(|variant| variant.not_judged(metric).is_none());
-    best.is_some() && more.peek().is_some() && more.all(|index| is_judged(*index) && !level.ties.contains(index))
+    let is_worse = |index: &usize| {
+        let is_judged = of(*index).is_some_and(|variant| variant.is_judged(metric));
+        is_judged && !level.ties.contains(index)
+    };
+    best.is_some() && more.peek().is_some() && more.all(is_worse)
 }
 
 /// Formats as `not told apart from app lock or one connection`, or `not told apart from 5 others (≈)`.

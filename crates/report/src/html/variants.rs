@@ -98,7 +98,7 @@ fn spark(source: Source<'_>, variant: &VariantAnalysis) -> Markup {
 /// Renders the command that runs the scenario again, with an explanation.
 fn again(source: Source<'_>) -> Markup {
     html! {
-        p { "Run it again, with the same values in the same order: " code.again { (command::scenario(source.scenario, source.info)) } }
+        p { "Run it again, with the same values: " code.again { (command::scenario(source.scenario, source.info)) } }
         @if !command::is_built_in(source.info) && !source.info.plan.given.combined {
             p.dim {
                 "The study is not one of litelab's own; its text is in the run file, and this gives it back: "

@@ -5,6 +5,7 @@
 use crate::common::plan::{empty, scenario, text, variant};
 use crate::common::{Gives, Numbers, analysed};
 use litelab_model::Scalar;
+use litelab_model::condition::LimitPlan;
 use litelab_model::durability::Durability;
 use litelab_model::plan::Plan;
 use litelab_record::RunInfo;
@@ -115,6 +116,13 @@ fn more_workers_that_do_less_are_named() {
     };
     let text = shown(&analysed(&plan, slower));
     assert_eq!(text.matches("more workers do not help").count(), 1, "{text}");
+    // One that is not compared is not shown to be slower.
+    let failed = |round: u32, variant: usize| match (variant, round) {
+        (0, 3) => Some(Gives::Failure(FailureKind::Runner, "disk I/O error")),
+        _ => slower(round, variant),
+    };
+    let text = shown(&analysed(&plan, failed));
+    assert!(!text.contains("more workers do not help"), "{text}");
 }
 
 #[test]
@@ -139,9 +147,51 @@ fn a_reason_shared_by_variants_is_one_problem_and_stands_above_the_table() {
         [(ProblemKind::Failed, vec![0, 2])]
     );
     let text = shown(&run);
-    let (problem, table) =
-        (text.find("✘ s: WAL FULL and 1 other: 6 of 6 trials failed: disk I/O error"), text.find("── s"));
+    let (problem, table) = (
+        text.find("✘ s: WAL FULL (and 1 other, with other figures): 6 of 6 trials failed: disk I/O"),
+        text.find("── s"),
+    );
     assert!(problem.is_some() && problem < table, "{text}");
+}
+
+#[test]
+fn bounds_that_differ_in_figures_alone_are_two_problems() {
+    let mut plan = plan(8);
+    let limit = |name: &str, at_most: f64| {
+        let metric = name.parse().unwrap();
+        LimitPlan { metric, at_least: None, at_most: Some(at_most), text: String::new() }
+    };
+    plan.scenarios[0].alerts = vec![limit("p50", 1e3), limit("p99", 2e3)];
+    let run = analysed(&plan, |round, variant| match variant {
+        2 => Some(Numbers { p50_ns: 5_000, p99_ns: 9_000, settings: vec![("wal", 1)], ..Numbers::default() }.into()),
+        _ => trial(round, variant),
+    });
+    let problems: Vec<(&str, usize)> = answer(&run.1)
+        .problems
+        .iter()
+        .map(|p| (p.text.as_str(), p.variants.iter().filter(|v| **v == 2).count()))
+        .collect();
+    assert_eq!(problems, [("p50 > 1.00 µs", 1), ("p99 > 2.00 µs", 1)]);
+}
+
+#[test]
+fn a_tie_without_a_ratio_is_open_and_one_that_is_far_away_is_not() {
+    let zero_in_two = |value: u64| {
+        run(12, move |round, variant| match variant {
+            0 => {
+                let committed = if round < 2 { 0 } else { value + u64::from(round * 7 % 8) * 10 };
+                Some(Numbers { committed, settings: vec![("wal", 2)], ..Numbers::default() }.into())
+            }
+            _ => trial(round, variant),
+        })
+    };
+    let open = zero_in_two(10_030);
+    assert_eq!(answer(&open.1).levels[0].ties, [0]);
+    let undecided = answer(&open.1).undecided.as_ref().unwrap();
+    assert_eq!(undecided.text, "1 variant not told apart from wal-full-2: more rounds would hardly tell");
+    let far = zero_in_two(100);
+    assert_eq!(answer(&far.1).levels[0].ties, Vec::<usize>::new());
+    assert_eq!(answer(&far.1).undecided, None);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use litelab_model::condition::LimitPlan;
 use litelab_model::plan::{ScenarioPlan, Variant};
 use litelab_model::{Plan, Scalar};
 use litelab_record::RunInfo;
-use litelab_record::outcome::{FailureKind, Outcome, Probe, SearchOutcome, TrialRecord};
+use litelab_record::outcome::{FailureKind, Flag, Outcome, Probe, SearchOutcome, TrialRecord};
 use litelab_report::analysis::{AlertResult, Scalability};
 use litelab_report::{Analysis, Collector};
 use serde_json::{Value, json};
@@ -31,6 +31,26 @@ fn jitter(round: u32, variant: usize) -> f64 {
 
 fn limit(name: &str, at_least: Option<f64>, at_most: Option<f64>) -> LimitPlan {
     LimitPlan { metric: metric(name), at_least, at_most, text: String::new() }
+}
+
+#[test]
+fn an_alert_examines_trials_that_are_too_short_to_judge() {
+    let plan = Plan {
+        scenarios: vec![ScenarioPlan {
+            alerts: vec![limit("p99", None, Some(5e8))],
+            ..scenario("watched", 8, &["profile"], 0, &["throughput"])
+        }],
+        variants: ["calm", "stalled"].map(|name| variant(0, &[("profile", text(name))])).to_vec(),
+        ..common::plan::empty()
+    };
+    let (_, analysis) = analysed(&plan, |_, variant| {
+        let short = Flag::Short { seconds: 5.0, ended: 4, median: Some(1.2) };
+        let (flags, p99_ns) = if variant == 1 { (vec![short], 1_200_000_000) } else { (Vec::new(), 9_000_000) };
+        Some(Numbers { flags, p99_ns, ..Numbers::default() }.into())
+    });
+    let alert = &analysis.scenarios[0].alerts[0];
+    assert_eq!(alert.trials, 16);
+    assert_eq!(alert.fired.iter().map(|fired| (fired.variant, fired.trials)).collect::<Vec<_>>(), [(1, 8)]);
 }
 
 /// Two profiles over eight rounds: `p99` of the second is 9 ms in rounds 2, 4 and 6, and its trial of round 7 fails.
@@ -230,6 +250,18 @@ fn a_fall_that_the_interval_does_not_bear_is_not_said() {
 }
 
 #[test]
+fn a_level_with_failed_trials_is_not_the_best() {
+    let (_, analysis) = analysed(&scaled(8, &[]), |round, variant| match (LEVELS[variant], round) {
+        (8, 3) => Some(Gives::Failure(FailureKind::Runner, "too many")),
+        (level, _) => gives(law(level, 0.1, 0.02) * jitter(round, variant)),
+    });
+    let found = only(&analysis);
+    let throughput = |variant: usize| analysis.variants[variant].estimate(&metric("throughput")).unwrap().value;
+    assert!(throughput(3) > throughput(2), "by the trials that are left");
+    assert_eq!(found.best.map(|(level, _)| level), Some(4));
+}
+
+#[test]
 fn one_round_gives_a_fit_without_intervals_and_no_fall() {
     let (info, analysis) = analysed(&scaled(1, &[]), |_, variant| gives(law(LEVELS[variant], 0.1, 0.02)));
     let found = only(&analysis);
@@ -340,7 +372,7 @@ fn a_sustainable_rate_is_compared_like_any_metric_and_its_limit_is_named() {
 fn a_rate_that_was_never_kept_has_no_ratio() {
     let (_, analysis) = searched("errors", |round, variant| if (round, variant) == (3, 1) { 0.0 } else { 100.0 });
     let comparison = &analysis.scenarios[0].comparisons[0].metrics[0];
-    assert_eq!(comparison.ratio.as_ref().unwrap_err(), "no ratio in sustainable: it is 0 in round 4");
+    assert_eq!(comparison.ratio.as_ref().unwrap_err(), "no ratio in sustainable: it is not above 0 in round 4");
     // It counts as the rate 0: with one such round of eight the median stays, and its interval extends to 0.
     let estimate = analysis.variants[1].estimate(&metric("sustainable")).unwrap();
     assert_eq!((estimate.value, estimate.low(), estimate.high()), (100.0, Some(0.0), Some(100.0)));

@@ -171,6 +171,7 @@ fn trials_that_are_too_short_judge_nothing_but_what_is_counted() {
     let short =
         |variant: usize| exported(&analysis, &info)["variants"][variant]["metrics"]["throughput"]["short"].clone();
     assert_eq!((short(0), short(1)), (serde_json::Value::Null, true.into()));
+    assert!(text.contains(&format!(" ({why})")), "the finding is qualified: {text}");
     // Fewer than half of the trials are short: without them the variant would appear faster.
     let (_, analysis) = first(3, "throughput");
     assert_eq!(analysis.scenarios[0].comparisons[0].metrics[0].verdict, Verdict::Faster);

@@ -103,6 +103,12 @@ fn what_a_failure_takes_away_is_lost_with_its_reason_and_not_reversed() {
     let text = render(&of_repetition(&repetition), Style::PLAIN);
     assert!(text.contains("? cheap: 1 of 8 trials of sync/profile=wal-full failed: it died"), "{text}");
     assert_eq!(of(&judged(&after, &common::study()), Change::Gained), lost);
+    // A variant that was run and failed in all trials is not called absent.
+    let after =
+        again(&study(), |_, variant, _| (variant == 1).then_some(Gives::Failure(FailureKind::Runner, "it died")));
+    let text = render(&of_repetition(&judged(&common::study(), &after)), Style::PLAIN);
+    assert!(text.contains("8 of 8 trials of sync/profile=wal-full failed: it died"), "{text}");
+    assert!(!text.contains("it is not in the second run"), "{text}");
 }
 
 #[test]
