@@ -98,5 +98,13 @@ mod tests {
             text.contains("r.db") && text.contains("-o") && text.contains("--resume") && !text.contains("--dir"),
             "{text}"
         );
+        for errno in [28, 122] {
+            let error = RecordError::io("make a copy", Path::new("b.db"), &std::io::Error::from_raw_os_error(errno));
+            let text = error.to_string();
+            assert!(text.starts_with("b.db: cannot make a copy") && text.contains("free some space"), "{text}");
+        }
+        let other =
+            RecordError::io("make a copy", Path::new("b.db"), &std::io::Error::from_raw_os_error(5)).to_string();
+        assert!(other.contains("os error 5") && !other.contains("free some space"), "{other}");
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,8 +14,6 @@ use litelab_observe::environment::{Environment, LoadWindow};
 use litelab_observe::sidecar;
 use litelab_protocol::{Description, TrialResult};
 use rusqlite::{Connection, Params, params};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
-use rustix::io::Errno;
 use serde::Serialize;
 
 use super::{APPLICATION_ID, FLAME, FORMAT, SCHEMA};
@@ -290,26 +287,39 @@ fn publish(content: &[u8], path: &Path) -> io::Result<()> {
     if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
         std::fs::remove_file(path)?;
     }
-    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o644)) {
-        Ok(unnamed) => {
-            let mut file = File::from(unnamed);
-            file.write_all(content)?;
-            file.sync_all()?;
-            let name = format!("/proc/self/fd/{}", file.as_raw_fd());
-            rustix::fs::linkat(CWD, name, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
-        }
-        // File systems without unnamed files: written under another name first, which a kill may leave behind.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.as_file().set_permissions(PermissionsExt::from_mode(0o644))?;
-            file.write_all(content)?;
-            file.as_file().sync_all()?;
-            file.persist_noclobber(path)?;
-        }
-        Err(error) => return Err(error.into()),
+    if !publish_unnamed(content, folder, path)? {
+        // Written under another name first, which a kill may leave behind.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.as_file().set_permissions(PermissionsExt::from_mode(0o644))?;
+        file.write_all(content)?;
+        file.as_file().sync_all()?;
+        file.persist_noclobber(path)?;
     }
     File::open(folder)?.sync_all()
+}
+
+/// Writes a file without a name, and gives it one. Returns `false` where the file system has none.
+#[cfg(target_os = "linux")]
+fn publish_unnamed(content: &[u8], folder: &Path, path: &Path) -> io::Result<bool> {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+    use rustix::io::Errno;
+    use std::os::fd::AsRawFd as _;
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mut file = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o644)) {
+        Ok(unnamed) => File::from(unnamed),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    file.write_all(content)?;
+    file.sync_all()?;
+    let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::linkat(CWD, name, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn publish_unnamed(_: &[u8], _: &Path, _: &Path) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// Longest wait for the lock of a litelab that was killed. A child that it was starting holds the lock until it has
