@@ -32,11 +32,14 @@ function serve({ path, write }) {
             db.close();
             return parentPort.close();
         }
+        let done = "";
         try {
-            parentPort.postMessage({ id, value: db.transaction(() => calls[name](...args))[begin]() });
+            const value = db.transaction(() => calls[name](...args))[begin]();
+            done = "committed, but the result is no plain data: ";
+            parentPort.postMessage({ id, value });
         } catch ({ message, code, stack }) {
             // An error loses its code on its way to another thread.
-            parentPort.postMessage({ id, error: { message, code, stack } });
+            parentPort.postMessage({ id, error: { message: done + message, code, stack } });
         }
     });
 }

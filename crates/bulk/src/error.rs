@@ -28,6 +28,9 @@ pub enum BulkError {
     #[error("{path} does not exist; make it with `litelab generate sqlite3perf {path} --rows 1M`", path = .path.display())]
     Missing { path: PathBuf },
 
+    #[error("{path} cannot be made: {error}; make its folder first, or choose another path", path = .path.display())]
+    Path { path: PathBuf, error: std::io::Error },
+
     /// The database cannot be read in its present state.
     #[error(transparent)]
     Source(SourceError),
@@ -80,6 +83,7 @@ impl BulkError {
         match self {
             Self::Options(_) | Self::Exists { .. } | Self::NotOurs { .. } | Self::Missing { .. } => true,
             Self::NoTable { .. } | Self::Setting { .. } => true,
+            Self::Path { error, .. } => error.kind() != std::io::ErrorKind::StorageFull,
             Self::Source(error) => error.is_bad_input(),
             Self::Load { error: LoadError::Row { .. } } => true,
             Self::Sql { error, .. } | Self::Load { error: LoadError::Sql { error, .. } } => of_sql(error),

@@ -11,17 +11,20 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{BulkError, GenerateOptions, LIMIT};
 
-/// A claimed path. If it is dropped before [`Target::keep`], the path is restored: absent, or an empty file.
+/// A claimed path. If it is dropped before [`Target::keep`], the path is restored: absent, an empty file, or the database
+/// that it replaces.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
     created: bool,
+    /// Name of the database to replace until then.
+    replaced: Option<PathBuf>,
     keep: bool,
 }
 
 impl Target {
     /// Claims the path, which must be free or an empty file. With `replace` it may also be a database that contains
-    /// only tables of the workload and that no process has open; that database is deleted.
+    /// only tables of the workload and that no process has open; that database is renamed until [`Target::keep`].
     pub(crate) fn claim(options: &GenerateOptions) -> Result<Self, BulkError> {
         let path = options.path.as_path();
         if path.as_os_str().is_empty() || path == Path::new(":memory:") {
@@ -36,15 +39,19 @@ impl Target {
             let reason = "it is the database that [data] starts from".into();
             return Err(BulkError::NotOurs { path: path.into(), reason });
         }
+        let mut target = Self { path: path.into(), created: false, replaced: None, keep: true };
         match fs::metadata(path) {
             Ok(found) if found.is_file() && found.len() == 0 => {}
             Ok(found) if !found.is_file() => {
                 return Err(BulkError::NotOurs { path: path.into(), reason: "it is not a plain file".into() });
             }
-            Ok(_) if options.replace => delete_ours(path, &objects_of(options)?)?,
+            Ok(_) if options.replace => {
+                target.replaced = Some(rename_ours(path, &objects_of(options)?)?);
+                target.keep = false;
+            }
             Ok(_) => return Err(BulkError::Exists { path: path.into() }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(BulkError::Io { doing: "look at the path", error }),
+            Err(error) => return Err(BulkError::Path { path: path.into(), error }),
         }
         // A log or journal may be all that remains of another database, and SQLite would delete it. The -shm file is
         // only an index of the -wal, so it may exist.
@@ -55,21 +62,27 @@ impl Target {
                 return Err(BulkError::NotOurs { path: path.into(), reason });
             }
         }
-        let created = match OpenOptions::new().write(true).create_new(true).open(path) {
+        target.created = match OpenOptions::new().write(true).create_new(true).open(path) {
             Ok(_) => true,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(BulkError::Io { doing: "create the database", error }),
+            Err(error) => return Err(BulkError::Path { path: path.into(), error }),
         };
         // If it was not created, it is the empty file from above, or another process has created it meanwhile.
-        if !created && fs::metadata(path).is_ok_and(|found| found.len() > 0) {
+        if !target.created && fs::metadata(path).is_ok_and(|found| found.len() > 0) {
+            target.keep = true;
             return Err(BulkError::Exists { path: path.into() });
         }
-        Ok(Self { path: path.into(), created, keep: false })
+        target.keep = false;
+        Ok(target)
     }
 
-    /// Keeps the file from now on, because it has content.
+    /// Keeps the file from now on, because it has content, and deletes the one that it replaces.
     pub(crate) fn keep(&mut self) {
         self.keep = true;
+        if let Some(replaced) = self.replaced.take() {
+            // A failure here is ignored: the new database is there.
+            let _ = fs::remove_file(replaced);
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -98,15 +111,15 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         if !self.keep {
-            // A failure here is ignored: the error that led to it is reported.
-            let _ = if self.created {
-                fs::remove_file(&self.path)
-            } else {
-                OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(0))
-            };
             for companion in companions(&self.path) {
                 let _ = fs::remove_file(companion);
             }
+            // A failure here is ignored: the error that led to it is reported.
+            let _ = match &self.replaced {
+                Some(replaced) => fs::rename(replaced, &self.path),
+                None if self.created => fs::remove_file(&self.path),
+                None => OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(0)),
+            };
         }
     }
 }
@@ -115,8 +128,9 @@ fn companions(path: &Path) -> [PathBuf; 3] {
     ["-journal", "-wal", "-shm"].map(|suffix| sidecar(path, suffix))
 }
 
-/// Deletes a generated database under its exclusive lock: a file that another process has open stays.
-fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
+/// Renames a generated database under its exclusive lock, and returns the name: a file that another process has open
+/// stays.
+fn rename_ours(path: &Path, ours: &[Object]) -> Result<PathBuf, BulkError> {
     let not_ours = |reason: String| BulkError::NotOurs { path: path.into(), reason };
     // An idle connection in rollback mode has no lock.
     if let Some(holder) = Holders::of(path).processes.first() {
@@ -148,9 +162,13 @@ fn delete_ours(path: &Path, ours: &[Object]) -> Result<(), BulkError> {
     if mode != "delete" {
         return Err(not_ours("it is in use".into()));
     }
-    fs::remove_file(path).map_err(|error| BulkError::Io { doing: "delete the old database", error })?;
+    let replaced = sidecar(path, &format!(".{}.old", std::process::id()));
+    if replaced.symlink_metadata().is_ok() {
+        return Err(not_ours(format!("{} is in the way", replaced.display())));
+    }
+    fs::rename(path, &replaced).map_err(|error| BulkError::Io { doing: "rename the old database", error })?;
     drop(conn);
-    Ok(())
+    Ok(replaced)
 }
 
 /// A table, index, view or trigger.

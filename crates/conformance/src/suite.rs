@@ -275,7 +275,7 @@ impl<'a> Work<'a> {
         };
         let Some(check) = part.checks.get(c) else { return self.state().complete(&self.parts, p) };
         self.state().start(part, check);
-        let folder = self.directory.join(format!("{}-{}-{c}", part.runner.manifest.name, part.driver.name));
+        let folder = self.directory.join(format!("{}-{}-{p}-{c}", part.runner.manifest.name, part.driver.name));
         let found = tries(|tried| {
             std::fs::create_dir_all(&folder).at(folder.display())?;
             let subject = Subject::new(part.runner, &part.driver, self.patience, &folder, server);

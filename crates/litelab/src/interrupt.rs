@@ -10,6 +10,9 @@ use signal_hook::iterator::Signals;
 
 /// Stop flag, set by the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);
+/// Whether the first signal was SIGTERM, which a terminal does not send.
+#[cfg(feature = "servers")]
+static TERMINATED: AtomicBool = AtomicBool::new(false);
 /// Response to the first signal: one of the next three constants.
 static MODE: AtomicU8 = AtomicU8::new(AT_ONCE);
 /// No code polls the flag: the program ends at once.
@@ -40,6 +43,8 @@ pub fn install() {
                 // The terminal and the shell each send a SIGHUP.
                 SIGHUP if is_asked() => continue,
                 SIGHUP => leave(terminals),
+                #[cfg(feature = "servers")]
+                SIGTERM if !is_asked() => TERMINATED.store(true, Ordering::Relaxed),
                 _ => {}
             }
             let mode = MODE.load(Ordering::Relaxed);
@@ -77,6 +82,12 @@ pub fn over() {
 /// Whether a signal has arrived.
 pub fn is_asked() -> bool {
     STOP.load(Ordering::Relaxed)
+}
+
+/// Whether the first signal was SIGTERM, which reaches only the process that it is sent to.
+#[cfg(feature = "servers")]
+pub fn is_terminated() -> bool {
+    TERMINATED.load(Ordering::Relaxed)
 }
 
 /// Ends the program. Guard processes stop its servers, and runners end when their standard input closes.

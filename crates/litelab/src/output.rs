@@ -123,14 +123,17 @@ pub fn message(bar: &ProgressBar, text: &str) {
 }
 
 /// Prints clap's help, or the line of a usage error, and returns the exit code.
-#[expect(clippy::disallowed_macros, reason = "this is the place")]
 pub fn usage(failed: &clap::Error) -> ExitCode {
     match failed.kind() {
-        UsageKind::DisplayHelp | UsageKind::DisplayVersion => anstream::print!("{}", failed.render().ansi()),
-        UsageKind::DisplayHelpOnMissingArgumentOrSubcommand => anstream::eprint!("{}", failed.render().ansi()),
+        UsageKind::DisplayHelp | UsageKind::DisplayVersion => out(format_args!("{}", failed.render().ansi())),
+        UsageKind::DisplayHelpOnMissingArgumentOrSubcommand => err(format_args!("{}", failed.render().ansi())),
         _ => error(&crate::usage::line(failed)),
     }
-    if failed.use_stderr() { Exit::BadInput.into() } else { Exit::Ok.into() }
+    match failed.use_stderr() {
+        true => Exit::BadInput.into(),
+        false if has_failed() => Exit::Failed.into(),
+        false => Exit::Ok.into(),
+    }
 }
 
 /// A duration in the largest unit of which there are at least two.

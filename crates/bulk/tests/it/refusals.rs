@@ -155,13 +155,32 @@ fn settings_that_do_not_hold_are_refused_and_leave_nothing() {
 }
 
 #[test]
+fn a_database_that_is_replaced_stays_until_the_new_one_has_its_schema() {
+    let (folder, path) = scratch();
+    make(&options(&path, 10)).expect("made");
+    let before = rows(&path);
+    // The check compiles the schema without its rows.
+    let mut fails = replacing(&path, 20);
+    fails.schema.push_str("; INSERT INTO bench(ID) VALUES (1), (1)");
+    let refused = make(&fails).unwrap_err();
+    assert!(refused.is_bad_input(), "{refused}");
+    assert_eq!(rows(&path), before);
+    make(&replacing(&path, 20)).expect("replaced");
+    assert_eq!(rows(&path).len(), 20);
+    let left = std::fs::read_dir(folder.path()).expect("read").map(|file| file.expect("a file").file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["bench.db"]);
+}
+
+#[test]
 fn options_out_of_range_are_refused() {
     let (_folder, path) = scratch();
     for options in [GenerateOptions { batch: 0, ..options(&path, 10) }, options(":memory:", 10)] {
         assert!(matches!(make(&options), Err(BulkError::Options(_))), "{options:?}");
     }
     let nowhere = path.join("no/folder.db");
-    assert!(matches!(make(&options(nowhere, 10)), Err(BulkError::Io { .. })));
+    let refused = make(&options(nowhere, 10)).unwrap_err();
+    let text = refused.to_string();
+    assert!(refused.is_bad_input() && text.contains("no/folder.db cannot be made"), "{text}");
     assert!(!path.exists());
 }
 

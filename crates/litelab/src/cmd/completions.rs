@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::CommandFactory;
 
 use crate::exit::Exit;
+use crate::output;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -13,6 +14,9 @@ pub struct Args {
 
 /// Prints the completion script.
 pub fn run(args: &Args) -> Result<Exit> {
-    clap_complete::generate(args.shell, &mut crate::Cli::command(), "litelab", &mut std::io::stdout());
+    // clap_complete panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::Cli::command(), "litelab", &mut script);
+    output::rendered(&String::from_utf8_lossy(&script));
     Ok(Exit::Ok)
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use litelab_engine::{Ready, Run, Runners, With};
 use litelab_model::Plan;
 use litelab_record::{RunFile, RunInfo};
-use litelab_report::analysis::analyse;
+use litelab_report::analysis::{VariantAnalysis, analyse};
 use litelab_report::compare::{Difference, Side, repeat};
 use litelab_report::{Change, Repetition, ReportError, document, repetition, terminal};
 
@@ -81,7 +81,6 @@ pub fn run(args: &Args) -> Result<Exit> {
             (file, Some(run))
         }
     };
-    let mut failed = 0;
     if let Some(run) = run {
         let ended = execution::carry_out(run)?;
         if ended.interrupted {
@@ -90,11 +89,11 @@ pub fn run(args: &Args) -> Result<Exit> {
             execution::say_resume(ended.rounds, &resume);
             return Ok(Exit::Interrupted);
         }
-        failed = ended.failed;
     }
     let after = RunFile::open(&file)?;
     let after_info = after.info()?;
     let (analysis, after_analysis) = (analyse(&before, &info)?, analyse(&after, &after_info)?);
+    let failed: u64 = after_analysis.variants.iter().map(VariantAnalysis::failed).sum();
     let sides = (Side { analysis: &analysis, info: &info }, Side { analysis: &after_analysis, info: &after_info });
     let repetition = repetition(sides.0, sides.1)?;
     output::rendered(&terminal::render(&document::of_repetition(&repetition), style::report()));
@@ -149,7 +148,7 @@ fn allow(unlike: &[Difference], args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn exit(repetition: &Repetition, failed: u32, strict: bool) -> Exit {
+fn exit(repetition: &Repetition, failed: u64, strict: bool) -> Exit {
     if repetition.count(Change::Reversed) > 0 {
         Exit::Threshold
     } else if failed > 0 {

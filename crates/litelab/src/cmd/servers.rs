@@ -181,16 +181,16 @@ fn with(args: &With) -> Result<Exit> {
     }
 }
 
-/// Waits for a command to end. Forwards a request to stop as SIGTERM, unless standard input is a terminal: then the
-/// terminal has signalled both processes.
+/// Waits for a command to end. Forwards a request to stop as SIGTERM, unless a terminal has signalled both processes.
 fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
     let mut child = command.spawn()?;
-    let mut is_told = std::io::stdin().is_terminal();
+    let has_terminal = std::io::stdin().is_terminal();
+    let mut is_told = false;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if interrupt::is_asked() && !is_told {
+        if interrupt::is_asked() && !is_told && (interrupt::is_terminated() || !has_terminal) {
             let _gone = kill_process(Pid::from_child(&child), Signal::TERM);
             is_told = true;
         }
@@ -201,8 +201,8 @@ fn end_of(command: &mut Command) -> std::io::Result<ExitStatus> {
 fn print(state: &State, word: &str) {
     let pids: Vec<String> = pids(state).iter().map(ToString::to_string).collect();
     let version = if state.version.is_empty() { "starting" } else { &state.version };
-    let since = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_secs(state.started));
-    let age = output::duration(since.unwrap_or_default().as_secs_f64());
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let age = output::duration(since.saturating_sub(Duration::from_secs(state.started)).as_secs_f64());
     let text = format!("  {word} · {version} · pid {} · since {age} ago", pids.join(", "));
     output::headed(style::STRONG, state.kind, text);
     output::line(&state.url);
