@@ -45,7 +45,7 @@ impl GenerateReport {
 ///
 /// # Errors
 ///
-/// An error before the schema is created leaves nothing behind. Later [`BulkError::Cancelled`] and
+/// An error before the schema is created leaves what was there before. Later [`BulkError::Cancelled`] and
 /// [`BulkError::Stopped`] have the number of rows in the database, which is valid and ends with a complete batch
 /// (unless the settings disable that: `journal_mode = OFF`). If `data.then` or the VACUUM fails or is cancelled, all
 /// rows stay.

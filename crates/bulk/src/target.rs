@@ -17,8 +17,8 @@ use crate::{BulkError, GenerateOptions, LIMIT};
 pub(crate) struct Target {
     path: PathBuf,
     created: bool,
-    /// Name of the database to replace until then.
-    replaced: Option<PathBuf>,
+    /// Name of the database to replace until then, and whether it was in WAL mode.
+    replaced: Option<(PathBuf, bool)>,
     keep: bool,
 }
 
@@ -70,7 +70,13 @@ impl Target {
         // If it was not created, it is the empty file from above, or another process has created it meanwhile.
         if !target.created && fs::metadata(path).is_ok_and(|found| found.len() > 0) {
             target.keep = true;
-            return Err(BulkError::Exists { path: path.into() });
+            return Err(match &target.replaced {
+                Some((old, _)) => {
+                    let reason = format!("another process has made it meanwhile, and the old one is {}", old.display());
+                    BulkError::NotOurs { path: path.into(), reason }
+                }
+                None => BulkError::Exists { path: path.into() },
+            });
         }
         target.keep = false;
         Ok(target)
@@ -79,7 +85,7 @@ impl Target {
     /// Keeps the file from now on, because it has content, and deletes the one that it replaces.
     pub(crate) fn keep(&mut self) {
         self.keep = true;
-        if let Some(replaced) = self.replaced.take() {
+        if let Some((replaced, _)) = self.replaced.take() {
             // A failure here is ignored: the new database is there.
             let _ = fs::remove_file(replaced);
         }
@@ -116,7 +122,12 @@ impl Drop for Target {
             }
             // A failure here is ignored: the error that led to it is reported.
             let _ = match &self.replaced {
-                Some(replaced) => fs::rename(replaced, &self.path),
+                Some((replaced, was_wal)) => fs::rename(replaced, &self.path).map(|()| {
+                    if *was_wal {
+                        let _ =
+                            Connection::open(&self.path).and_then(|old| old.pragma_update(None, "journal_mode", "wal"));
+                    }
+                }),
                 None if self.created => fs::remove_file(&self.path),
                 None => OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(0)),
             };
@@ -128,9 +139,9 @@ fn companions(path: &Path) -> [PathBuf; 3] {
     ["-journal", "-wal", "-shm"].map(|suffix| sidecar(path, suffix))
 }
 
-/// Renames a generated database under its exclusive lock, and returns the name: a file that another process has open
-/// stays.
-fn rename_ours(path: &Path, ours: &[Object]) -> Result<PathBuf, BulkError> {
+/// Renames a generated database under its exclusive lock: a file that another process has open stays. Returns the name,
+/// and whether it was in WAL mode, which the lock ends.
+fn rename_ours(path: &Path, ours: &[Object]) -> Result<(PathBuf, bool), BulkError> {
     let not_ours = |reason: String| BulkError::NotOurs { path: path.into(), reason };
     // An idle connection in rollback mode has no lock.
     if let Some(holder) = Holders::of(path).processes.first() {
@@ -153,12 +164,13 @@ fn rename_ours(path: &Path, ours: &[Object]) -> Result<PathBuf, BulkError> {
     let lock = || {
         let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(std::time::Duration::ZERO)?;
+        let before: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
         // A connection can leave WAL mode only if it is the only one; it also empties and deletes the log.
         let mode: String = conn.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))?;
         conn.execute_batch("BEGIN EXCLUSIVE")?;
-        Ok::<_, rusqlite::Error>((conn, mode))
+        Ok::<_, rusqlite::Error>((conn, before, mode))
     };
-    let (conn, mode) = lock().map_err(|error| not_ours(format!("it is in use ({error})")))?;
+    let (conn, before, mode) = lock().map_err(|error| not_ours(format!("it is in use ({error})")))?;
     if mode != "delete" {
         return Err(not_ours("it is in use".into()));
     }
@@ -166,9 +178,11 @@ fn rename_ours(path: &Path, ours: &[Object]) -> Result<PathBuf, BulkError> {
     if replaced.symlink_metadata().is_ok() {
         return Err(not_ours(format!("{} is in the way", replaced.display())));
     }
+    // A journal that was kept (`journal_mode = PERSIST`) belongs to it, and was rolled back if it was hot.
+    let _ = fs::remove_file(sidecar(path, "-journal"));
     fs::rename(path, &replaced).map_err(|error| BulkError::Io { doing: "rename the old database", error })?;
     drop(conn);
-    Ok(replaced)
+    Ok((replaced, before == "wal"))
 }
 
 /// A table, index, view or trigger.

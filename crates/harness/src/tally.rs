@@ -188,10 +188,12 @@ impl Tally {
         true
     }
 
-    /// The arrival that an abandoned worker has taken and not begun.
+    /// The arrival that the worker has taken and not begun, for the first caller.
     pub fn left(&self) -> Option<u64> {
-        let due = self.due.load(Ordering::Relaxed);
-        (self.began.load(Ordering::Acquire) == NEVER && due != NEVER).then_some(due)
+        if self.began.load(Ordering::Acquire) != NEVER {
+            return None;
+        }
+        Some(self.due.swap(NEVER, Ordering::Relaxed)).filter(|due| *due != NEVER)
     }
 
     /// Adds the record of each step to the operation at the index that `place` returns, and the worker's times to its
@@ -328,7 +330,7 @@ mod tests {
         tally.take(990);
         assert!(!tally.abandon(1_500, window, false));
         assert!(tally.abandon(1_500, window, true));
-        assert_eq!(tally.left(), Some(990));
+        assert_eq!((tally.left(), tally.left()), (Some(990), None));
         assert_eq!(seen(&tally).1, []);
     }
 

@@ -142,7 +142,7 @@ impl Worker {
     fn start(&mut self, clock: Clock, due: Option<u64>) -> Option<u64> {
         let start = clock.now();
         if self.window.end.is_past(start) {
-            if let (Some(schedule), Some(due)) = (self.schedule, due) {
+            if let (Some(schedule), Some(due)) = (self.schedule, self.tally.left()) {
                 schedule.leave(due);
             }
             return None;

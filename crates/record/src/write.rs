@@ -25,7 +25,7 @@ use crate::read::ServerRecord;
 use crate::stacks::Stacks;
 
 /// Busy timeout of SQLite in milliseconds; after it a call fails with [`RecordError::Busy`].
-const BUSY_MS: u32 = 2000;
+pub(crate) const BUSY_MS: u32 = 2000;
 
 /// An open run file, locked against other writers.
 #[derive(Debug)]

@@ -292,6 +292,14 @@ pub struct Background {
     is_idle_checked: bool,
 }
 
+/// Length of the log file in frames, which a crash may have left.
+fn left(connection: &Connection) -> Option<u64> {
+    let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0)).ok()?;
+    let mut log = std::ffi::OsString::from(connection.path()?);
+    log.push("-wal");
+    Some(std::fs::metadata(log).ok()?.len() / (u64::try_from(page).ok()? + 24))
+}
+
 impl Background {
     /// Runs a checkpoint for each request of the writer, and one when nothing has been written for [`IDLE`]. Returns
     /// when the writer is dropped.
@@ -300,6 +308,9 @@ impl Background {
     pub fn run(&self, connection: &Connection, counters: &Live, limits: &Limits) {
         let shorter = limits.read.into_iter().chain(limits.write.as_ref().map(|(limit, _)| *limit)).min();
         let tick = shorter.map_or(IDLE, |limit| (limit / 4).clamp(Duration::from_millis(1), IDLE));
+        if let Some(frames) = left(connection) {
+            counters.longest_log.fetch_max(frames, Relaxed);
+        }
         // Commits at the last look and its time, and commits at the last checkpoint. A crash may have left a log.
         let (mut seen, mut since, mut done) = (0, Instant::now(), u64::MAX);
         loop {

@@ -165,6 +165,13 @@ fn a_database_that_is_replaced_stays_until_the_new_one_has_its_schema() {
     let refused = make(&fails).unwrap_err();
     assert!(refused.is_bad_input(), "{refused}");
     assert_eq!(rows(&path), before);
+    let mode = |path: &Path| {
+        let open = Connection::open(path).expect("opens");
+        open.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0)).expect("a mode")
+    };
+    assert_eq!(mode(&path), "wal");
+    // A journal that was kept is its own.
+    fs::write(path.with_extension("db-journal"), [0; 512]).expect("written");
     make(&replacing(&path, 20)).expect("replaced");
     assert_eq!(rows(&path).len(), 20);
     let left = std::fs::read_dir(folder.path()).expect("read").map(|file| file.expect("a file").file_name());

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::RecordError;
 use crate::read::{RunFile, unpacked};
-use crate::write::{Recorder, is_new, json, packed};
+use crate::write::{BUSY_MS, Recorder, is_new, json, packed};
 
 pub use event::{Event, Phase};
 pub use view::{DatabaseView, Limit, LockView, Own, ProcessView, Rates, ReaderView, Totals, View};
@@ -56,8 +56,9 @@ impl RecordingWriter {
         let draft = Recorder::draft(path, SCHEMA)?;
         draft.set("kind", "recording")?;
         let recorder = draft.publish()?;
-        // So a commit syncs little: the recording may be on the disk of the watched database.
-        recorder.execute("create", |c| c.execute_batch("PRAGMA synchronous = NORMAL"))?;
+        // So a commit syncs little: the recording may be on the disk of the watched database. Nor does it wait for a
+        // reader of the recording: the observation would pause.
+        recorder.execute("create", |c| c.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 0"))?;
         Ok(Self { recorder, open: false })
     }
 
@@ -82,7 +83,7 @@ impl RecordingWriter {
     /// Stores what was added.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written; [`RecordError::Busy`] at once while another process reads it.
     pub fn commit(&mut self) -> Result<(), RecordError> {
         if self.open {
             self.recorder.execute("write", |c| c.execute_batch("COMMIT"))?;
@@ -96,6 +97,8 @@ impl RecordingWriter {
     /// # Errors
     /// If the file cannot be written.
     pub fn finish(mut self) -> Result<(), RecordError> {
+        let patient = format!("PRAGMA busy_timeout = {BUSY_MS}");
+        self.recorder.execute("write", |c| c.execute_batch(&patient))?;
         self.recorder.finished()?;
         for _ in 1..ATTEMPTS {
             match self.commit() {

@@ -14,7 +14,7 @@
   // A cell as a number in base units: `45.9k/s ±7 %`, `1.28 ms`, `4.00 MiB`; null for other text.
   const factors = { k: 1e3, M: 1e6, G: 1e9, ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
   const value = (cell) => {
-    const found = /^(?:max of \d+ )?([\d.]+)\s?(?:([kMG])(?=\s|\/|$)|(ns|µs|ms|s|KiB|MiB|GiB|TiB)\b)?/.exec(text(cell));
+    const found = /^(?:max of \d+: )?([\d.]+(?:e[+-]?\d+)?)\s?(?:([kMG])(?=\s|\/|$)|(ns|µs|ms|s|KiB|MiB|GiB|TiB)\b)?/.exec(text(cell));
     return found && Number(found[1]) * (factors[found[2] ?? found[3]] ?? 1);
   };
 

@@ -213,7 +213,17 @@ pub(super) fn answer(
             matches!(cell.verdict, Verdict::Inconclusive { .. }) && !is_far(cell, best, of)
         };
         let cells = compared.into_iter().zip(others.iter().copied()).chain(across);
-        let cells = cells.map(|(cell, of)| Compared { is_open: is_open(&cell, of), cell }).collect();
+        // Without a ratio the two medians would have to tell them apart.
+        let needs = |cell: &MetricComparison, of: &VariantAnalysis| match &cell.ratio {
+            Ok(paired) => paired.ratio.needs(),
+            Err(_) => of.estimate(metric).and_then(|estimate| estimate.needs()),
+        };
+        let compared = |(cell, of): (MetricComparison, &VariantAnalysis)| Compared {
+            is_open: is_open(&cell, of),
+            needs: needs(&cell, of),
+            cell,
+        };
+        let cells = cells.map(compared).collect();
         if let Some(level) = level(best, others, (metric, &longest), ties) {
             let over_safest = over_safest.filter(|paired| paired.ratio.interval().is_some());
             let measured = variants.iter().filter(|v| v.durability == *durability && v.measured > 0).count();
@@ -230,6 +240,8 @@ struct Compared {
     cell: MetricComparison,
     /// Whether it does not tell the two apart.
     is_open: bool,
+    /// Number of rounds that an interval needs, if it has none.
+    needs: Option<usize>,
 }
 
 /// Comparisons of the others with the best one, at a confidence level that they share.
@@ -293,9 +305,10 @@ fn undecided(
         return (variants > 1).then(|| Undecided { text: text.into(), rounds: None });
     }
     let cells = || compared.iter().flat_map(|(_, cells)| cells);
-    let ratios = || cells().filter_map(|compared| compared.cell.ratio.as_ref().ok());
-    let is_compared = ratios().any(|paired| paired.ratio.interval().is_some());
-    let needs = ratios().filter_map(|paired| paired.ratio.needs()).max();
+    let has_interval =
+        |compared: &Compared| compared.cell.ratio.as_ref().is_ok_and(|paired| paired.ratio.interval().is_some());
+    let is_compared = cells().any(has_interval);
+    let needs = cells().filter_map(|compared| compared.needs).max();
     if let Some(needs) = needs.filter(|_| !is_compared) {
         let text = format!("not compared: {}, {needs} needed", number::counted(rounds, "round"));
         return Some(Undecided { text, rounds: u32::try_from(needs).ok() });

@@ -40,9 +40,10 @@ fn text(value: &FindingValuePlan, variants: &[VariantAnalysis], tolerance: Toler
             let of = variants.get(*variant).and_then(|v| Some((v, v.metrics.get(metric)?, v.estimate(metric)?)));
             let Some((variant, values, estimate)) = of else { return format!("(no {metric})") };
             let amount = number::sentence(estimate, metric.unit());
-            let longest = || values.max_of.map(|n| format!("{amount}, the longest of {n}"));
-            let unsound = || failures(variant, None).or_else(|| values.not_judged(metric));
-            longest().or_else(|| unsound().map(|why| format!("{amount} ({why})"))).unwrap_or(amount)
+            let longest = values.max_of.map(|n| format!(", the longest of {n}")).unwrap_or_default();
+            let not_judged = || values.not_judged(metric).filter(|_| longest.is_empty() || values.short);
+            let unsound = failures(variant, None).or_else(not_judged).map(|why| format!(" ({why})"));
+            format!("{amount}{longest}{}", unsound.unwrap_or_default())
         }
         FindingValuePlan::Ratio { metric, variant, against } => {
             match (variants.get(*variant), variants.get(*against)) {

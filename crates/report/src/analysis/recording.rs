@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use litelab_record::RecordError;
-use litelab_record::recording::{DatabaseView, Event, Recording, View};
+use litelab_record::recording::{DatabaseView, Event, Phase, Recording, View};
 
 /// Largest number of points of a course; a longer recording is divided into windows, each with its largest values.
 const POINTS: u64 = 600;
@@ -34,6 +34,8 @@ pub struct Course {
     pub path: String,
     /// Points in order of time.
     pub points: Vec<Point>,
+    /// Largest number of bytes of log not copied; `None` if it was never known.
+    pub backlog: Option<u64>,
     /// Commits and resets of the log during the recording.
     pub commits: u64,
     /// Resets of the log.
@@ -107,6 +109,10 @@ pub fn analyse(recording: &Recording) -> Result<RecordingAnalysis, RecordError> 
             hold(&mut holders[at], database, &view);
         }
     }
+    // One that has no end lasted to the end of the recording at least.
+    for event in out.events.iter_mut().filter(|event| event.phase == Phase::Begin) {
+        event.seconds = event.seconds.max(out.span.1 - event.at);
+    }
     for (course, holders) in out.databases.iter_mut().zip(holders) {
         course.holders = holders.into_values().filter(|holder| holder.longest >= LISTED).collect();
         course.holders.sort_by(|a, b| b.longest.total_cmp(&a.longest));
@@ -121,6 +127,7 @@ impl Course {
         }
         if let Some(point) = self.points.last_mut() {
             point.backlog = point.backlog.max(database.backlog_bytes.unwrap_or(0) as f64);
+            self.backlog = self.backlog.max(database.backlog_bytes);
             point.log = point.log.max(database.wal_bytes.unwrap_or(0) as f64);
             point.commits = point.commits.max(database.rates.map_or(0.0, |rates| rates.commits));
         }

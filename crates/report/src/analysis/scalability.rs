@@ -66,7 +66,7 @@ fn one(label: String, dimension: &str, metric: &Metric, mut group: Vec<(u32, &Va
     let measured = judged.filter_map(|(level, variant)| Some((*level, *variant, median(variant)?)));
     let best = measured.max_by(|(.., a), (.., b)| a.total_cmp(b));
     let falls = best.and_then(|(top, best, _)| {
-        let beyond = group.iter().filter(|(level, _)| *level > top);
+        let beyond = group.iter().filter(|(level, variant)| *level > top && variant.is_judged(metric));
         beyond
             .filter_map(|(level, variant)| {
                 Some((*level, pair::ratio(variant, best, metric, Confidence::P95).ok()?.ratio))

@@ -24,7 +24,7 @@ pub fn of_confirmation(confirmation: &Confirmation) -> Document {
     let impossible = confirmation.impossible.iter();
     document.marked(
         impossible
-            .map(|(name, why)| Marked::new("?", Tone::Warn, format!("{name} cannot be run again: {why}")))
+            .map(|(name, why)| Marked::new("?", Tone::Warn, format!("{name} could not be confirmed: {why}")))
             .collect(),
     );
     document.marked(confirmation.notes.iter().map(|note| Marked::new("!", Tone::Warn, note.as_str())).collect());

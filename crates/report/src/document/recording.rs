@@ -90,10 +90,11 @@ pub(crate) fn events(recording: &RecordingAnalysis) -> Vec<Element> {
 /// Numbers of one database, and who held its locks.
 pub(crate) fn holders(course: &Course) -> Vec<Element> {
     let peak = |of: fn(&crate::analysis::recording::Point) -> f64| course.points.iter().map(of).fold(0.0, f64::max);
+    let backlog = course.backlog.map_or_else(|| number::NONE.into(), |bytes| number::value(bytes as f64, Unit::Bytes));
     let facts = vec![
         ("commits".to_owned(), course.commits.to_string()),
         ("resets of the log".to_owned(), course.resets.to_string()),
-        ("greatest backlog".to_owned(), number::value(peak(|point| point.backlog), Unit::Bytes)),
+        ("greatest backlog".to_owned(), backlog),
         ("greatest log".to_owned(), number::value(peak(|point| point.log), Unit::Bytes)),
     ];
     let row = |holder: &crate::analysis::recording::Holder| {

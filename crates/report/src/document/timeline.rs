@@ -12,7 +12,9 @@ pub(super) fn table(scenario: &ScenarioAnalysis, analysis: &Analysis) -> Option<
         let label = analysis.variants.get(timeline.variant).map_or("?", |variant| variant.label.as_str());
         for window in &timeline.windows {
             let (from, to) = window.seconds;
-            let mut row = vec![Cell::plain(label), Cell::plain(format!("{from:.1}–{to:.1} s"))];
+            // Enough places to tell the windows apart.
+            let places = if to - from >= 0.1 { 1 } else { 3 };
+            let mut row = vec![Cell::plain(label), Cell::plain(format!("{from:.places$}–{to:.places$} s"))];
             let values = window.values.iter().zip(QUANTITIES).map(|(value, (_, unit))| {
                 Cell::plain(value.as_ref().map_or_else(|| number::NONE.into(), |e| number::estimate(e, unit)))
             });

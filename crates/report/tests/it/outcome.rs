@@ -37,7 +37,7 @@ fn limit(name: &str, at_least: Option<f64>, at_most: Option<f64>) -> LimitPlan {
 fn an_alert_examines_trials_that_are_too_short_to_judge() {
     let plan = Plan {
         scenarios: vec![ScenarioPlan {
-            alerts: vec![limit("p99", None, Some(5e8))],
+            alerts: vec![limit("throughput", Some(100.0), None)],
             ..scenario("watched", 8, &["profile"], 0, &["throughput"])
         }],
         variants: ["calm", "stalled"].map(|name| variant(0, &[("profile", text(name))])).to_vec(),
@@ -45,8 +45,8 @@ fn an_alert_examines_trials_that_are_too_short_to_judge() {
     };
     let (_, analysis) = analysed(&plan, |_, variant| {
         let short = Flag::Short { seconds: 5.0, ended: 4, median: Some(1.2) };
-        let (flags, p99_ns) = if variant == 1 { (vec![short], 1_200_000_000) } else { (Vec::new(), 9_000_000) };
-        Some(Numbers { flags, p99_ns, ..Numbers::default() }.into())
+        let (flags, committed) = if variant == 1 { (vec![short], 4) } else { (Vec::new(), 900) };
+        Some(Numbers { flags, committed, ..Numbers::default() }.into())
     });
     let alert = &analysis.scenarios[0].alerts[0];
     assert_eq!(alert.trials, 16);

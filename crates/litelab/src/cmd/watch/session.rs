@@ -37,6 +37,8 @@ pub struct Session {
 struct Recorder {
     writer: RecordingWriter,
     last: Option<(Instant, Vec<String>)>,
+    /// The last view, if it was not stored.
+    skipped: Option<Arc<View>>,
     committed: Instant,
 }
 
@@ -45,7 +47,7 @@ impl Session {
     pub fn new(args: &Args, interval: Duration) -> Result<Self> {
         let server = args.listen.map(Server::start).transpose()?;
         let recorder = args.record.as_deref().map(RecordingWriter::create).transpose()?;
-        let recorder = recorder.map(|writer| Recorder { writer, last: None, committed: Instant::now() });
+        let recorder = recorder.map(Recorder::new);
         let names: Vec<String> = args.databases.iter().map(|path| path.display().to_string()).collect();
         // A relative path stays right only as long as the working directory does; an absolute one always.
         let paths = args.databases.iter().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
@@ -118,24 +120,34 @@ impl Session {
 
     /// Ends the recording and the programs of events. Returns whether all of it was stored.
     pub fn end(&mut self) -> Result<bool> {
-        if let Some(recorder) = self.recorder.take() {
-            recorder.writer.finish()?;
-        }
+        let stored = self.recorder.take().map_or(Ok(()), |recorder| recorder.writer.finish());
         for failure in self.actions.finish() {
             warn(failure);
         }
+        stored?;
         Ok(!self.has_failed)
     }
 }
 
 impl Recorder {
-    fn take(&mut self, view: &View, events: &[Event]) -> Result<()> {
+    fn new(writer: RecordingWriter) -> Self {
+        Self { writer, last: None, skipped: None, committed: Instant::now() }
+    }
+
+    fn take(&mut self, view: &Arc<View>, events: &[Event]) -> Result<()> {
         let now = Instant::now();
         let holders = holders(view);
-        let due = self.last.as_ref().is_none_or(|(at, before)| now - *at >= RECORDED || *before != holders);
-        if due || !events.is_empty() {
+        let changed = self.last.as_ref().is_some_and(|(_, before)| *before != holders);
+        let due = self.last.as_ref().is_none_or(|(at, _)| now - *at >= RECORDED);
+        // The age of a lock at its end is in the view before.
+        if changed && let Some(before) = self.skipped.take() {
+            self.writer.moment(&before)?;
+        }
+        if changed || due || !events.is_empty() {
             self.writer.moment(view)?;
-            self.last = Some((now, holders));
+            (self.last, self.skipped) = (Some((now, holders)), None);
+        } else {
+            self.skipped = Some(Arc::clone(view));
         }
         for event in events {
             self.writer.event(view.at, event)?;
@@ -165,4 +177,33 @@ fn holders(view: &View) -> Vec<String> {
         locks.chain(readers.map(|reader| format!("{} {:?} {:?}", database.path, reader.mark, reader.pid)))
     });
     locks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use litelab_record::recording::{DatabaseView, LockView, Recording};
+
+    use super::*;
+
+    #[test]
+    fn a_recording_has_a_lock_as_old_as_it_became() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("incident.db");
+        let mut recorder = Recorder::new(RecordingWriter::create(&path).unwrap());
+        // The lock is held from 0.1 s to 0.9 s.
+        for look in 0..12 {
+            let seconds = f64::from(look) / 10.0;
+            let lock = LockView { lock: "write".into(), pid: Some(7), seconds: seconds - 0.1, ..LockView::default() };
+            let locks = if (1..10).contains(&look) { vec![lock] } else { Vec::new() };
+            let database = DatabaseView { path: "app.db".into(), locks, ..DatabaseView::default() };
+            let view = View { at: seconds, databases: vec![database], ..View::default() };
+            recorder.take(&Arc::new(view), &[]).unwrap();
+        }
+        recorder.writer.finish().unwrap();
+        let recording = Recording::open(&path).unwrap().unwrap();
+        let views = (0..recording.moments().unwrap()).map(|at| recording.view(at).unwrap().unwrap());
+        let ages = views.flat_map(|view| view.databases[0].locks.iter().map(|lock| lock.seconds).collect::<Vec<_>>());
+        let longest = ages.fold(0.0, f64::max);
+        assert!((longest - 0.8).abs() < 1e-9, "{longest}");
+    }
 }

@@ -58,8 +58,11 @@ fn points(all: &Histogram) -> Vec<(f64, f64)> {
     let quantiles = (1..)
         .map(|step| 1.0 - 10_f64.powf(-f64::from(step) / f64::from(PER_NINE)))
         .take_while(|q| (1.0 - q) * total >= BEYOND && *q < 1.0);
-    let quantiles = std::iter::once(0.0).chain(quantiles).chain([1.0]);
-    quantiles.filter_map(|q| Some((q, all.quantile(q)? as f64))).collect()
+    // Those of the description, which lie between them.
+    let named = [0.5, 0.95].into_iter().filter(|q| (1.0 - q) * total >= BEYOND);
+    let mut quantiles: Vec<f64> = std::iter::once(0.0).chain(quantiles).chain(named).chain([1.0]).collect();
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.into_iter().filter_map(|q| Some((q, all.quantile(q)? as f64))).collect()
 }
 
 /// Latency over log₁₀(1/(1 − q)), an axis on which each further nine has the same width.

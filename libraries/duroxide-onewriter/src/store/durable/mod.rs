@@ -39,6 +39,10 @@ impl Durable {
         // created, so that its path can be resolved; what is wrong with the path is reported when the database is opened.
         // One that exists is not opened: closing it would drop the locks of SQLite's connections in this process.
         drop(File::create_new(path));
+        if path.canonicalize().is_err() {
+            // A link to a file that does not exist.
+            drop(File::options().create(true).truncate(false).write(true).open(path));
+        }
         let path = &path.canonicalize().unwrap_or_else(|_| path.into());
         let owner = own(path)?;
         let database = onewriter::Options::new(path).durability(options.durability).readers(options.readers).open()?;
