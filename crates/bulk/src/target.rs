@@ -11,15 +11,24 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{BulkError, GenerateOptions, LIMIT};
 
-/// A claimed path. If it is dropped before [`Target::keep`], the path is restored: absent, an empty file, or the database
-/// that it replaces.
+/// A claimed path. If it is dropped before [`Target::keep`], what was there before is restored.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
-    created: bool,
-    /// Name of the database to replace until then, and whether it was in WAL mode.
-    replaced: Option<(PathBuf, bool)>,
-    keep: bool,
+    /// `None` before it is claimed, and after [`Target::keep`].
+    before: Option<Before>,
+}
+
+/// What was at the path.
+#[derive(Debug)]
+enum Before {
+    Nothing,
+    EmptyFile,
+    /// A database, under another name until it is replaced.
+    Database {
+        name: PathBuf,
+        was_wal: bool,
+    },
 }
 
 impl Target {
@@ -39,16 +48,13 @@ impl Target {
             let reason = "it is the database that [data] starts from".into();
             return Err(BulkError::NotOurs { path: path.into(), reason });
         }
-        let mut target = Self { path: path.into(), created: false, replaced: None, keep: true };
+        let mut target = Self { path: path.into(), before: None };
         match fs::metadata(path) {
             Ok(found) if found.is_file() && found.len() == 0 => {}
             Ok(found) if !found.is_file() => {
                 return Err(BulkError::NotOurs { path: path.into(), reason: "it is not a plain file".into() });
             }
-            Ok(_) if options.replace => {
-                target.replaced = Some(rename_ours(path, &objects_of(options)?)?);
-                target.keep = false;
-            }
+            Ok(_) if options.replace => target.before = Some(rename_ours(path, &objects_of(options)?)?),
             Ok(_) => return Err(BulkError::Exists { path: path.into() }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(BulkError::Path { path: path.into(), error }),
@@ -62,32 +68,31 @@ impl Target {
                 return Err(BulkError::NotOurs { path: path.into(), reason });
             }
         }
-        target.created = match OpenOptions::new().write(true).create_new(true).open(path) {
+        let created = match OpenOptions::new().write(true).create_new(true).open(path) {
             Ok(_) => true,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             Err(error) => return Err(BulkError::Path { path: path.into(), error }),
         };
         // If it was not created, it is the empty file from above, or another process has created it meanwhile.
-        if !target.created && fs::metadata(path).is_ok_and(|found| found.len() > 0) {
-            target.keep = true;
-            return Err(match &target.replaced {
-                Some((old, _)) => {
-                    let reason = format!("another process has made it meanwhile, and the old one is {}", old.display());
+        if !created && fs::metadata(path).is_ok_and(|found| found.len() > 0) {
+            return Err(match target.before.take() {
+                Some(Before::Database { name, .. }) => {
+                    let reason =
+                        format!("another process has made it meanwhile, and the old one is {}", name.display());
                     BulkError::NotOurs { path: path.into(), reason }
                 }
-                None => BulkError::Exists { path: path.into() },
+                _ => BulkError::Exists { path: path.into() },
             });
         }
-        target.keep = false;
+        target.before.get_or_insert(if created { Before::Nothing } else { Before::EmptyFile });
         Ok(target)
     }
 
     /// Keeps the file from now on, because it has content, and deletes the one that it replaces.
     pub(crate) fn keep(&mut self) {
-        self.keep = true;
-        if let Some((replaced, _)) = self.replaced.take() {
+        if let Some(Before::Database { name, .. }) = self.before.take() {
             // A failure here is ignored: the new database is there.
-            let _ = fs::remove_file(replaced);
+            let _ = fs::remove_file(name);
         }
     }
 
@@ -116,22 +121,20 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
-        if !self.keep {
-            for companion in companions(&self.path) {
-                let _ = fs::remove_file(companion);
-            }
-            // A failure here is ignored: the error that led to it is reported.
-            let _ = match &self.replaced {
-                Some((replaced, was_wal)) => fs::rename(replaced, &self.path).map(|()| {
-                    if *was_wal {
-                        let _ =
-                            Connection::open(&self.path).and_then(|old| old.pragma_update(None, "journal_mode", "wal"));
-                    }
-                }),
-                None if self.created => fs::remove_file(&self.path),
-                None => OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(0)),
-            };
+        let Some(before) = self.before.take() else { return };
+        for companion in companions(&self.path) {
+            let _ = fs::remove_file(companion);
         }
+        // A failure here is ignored: the error that led to it is reported.
+        let _ = match before {
+            Before::Nothing => fs::remove_file(&self.path),
+            Before::EmptyFile => OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(0)),
+            Before::Database { name, was_wal } => fs::rename(name, &self.path).map(|()| {
+                if was_wal {
+                    let _ = Connection::open(&self.path).and_then(|old| old.pragma_update(None, "journal_mode", "wal"));
+                }
+            }),
+        };
     }
 }
 
@@ -139,9 +142,9 @@ fn companions(path: &Path) -> [PathBuf; 3] {
     ["-journal", "-wal", "-shm"].map(|suffix| sidecar(path, suffix))
 }
 
-/// Renames a generated database under its exclusive lock: a file that another process has open stays. Returns the name,
-/// and whether it was in WAL mode, which the lock ends.
-fn rename_ours(path: &Path, ours: &[Object]) -> Result<(PathBuf, bool), BulkError> {
+/// Renames a generated database under its exclusive lock, which ends its WAL mode: a file that another process has open
+/// stays.
+fn rename_ours(path: &Path, ours: &[Object]) -> Result<Before, BulkError> {
     let not_ours = |reason: String| BulkError::NotOurs { path: path.into(), reason };
     // An idle connection in rollback mode has no lock.
     if let Some(holder) = Holders::of(path).processes.first() {
@@ -174,15 +177,15 @@ fn rename_ours(path: &Path, ours: &[Object]) -> Result<(PathBuf, bool), BulkErro
     if mode != "delete" {
         return Err(not_ours("it is in use".into()));
     }
-    let replaced = sidecar(path, &format!(".{}.old", std::process::id()));
-    if replaced.symlink_metadata().is_ok() {
-        return Err(not_ours(format!("{} is in the way", replaced.display())));
+    let name = sidecar(path, &format!(".{}.old", std::process::id()));
+    if name.symlink_metadata().is_ok() {
+        return Err(not_ours(format!("{} is in the way", name.display())));
     }
     // A journal that was kept (`journal_mode = PERSIST`) belongs to it, and was rolled back if it was hot.
     let _ = fs::remove_file(sidecar(path, "-journal"));
-    fs::rename(path, &replaced).map_err(|error| BulkError::Io { doing: "rename the old database", error })?;
+    fs::rename(path, &name).map_err(|error| BulkError::Io { doing: "rename the old database", error })?;
     drop(conn);
-    Ok((replaced, before == "wal"))
+    Ok(Before::Database { name, was_wal: before == "wal" })
 }
 
 /// A table, index, view or trigger.

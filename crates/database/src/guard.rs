@@ -135,7 +135,7 @@ struct Shared {
     stop: OnceLock<&'static AtomicBool>,
     /// Whether a statement of a script is being executed, rather than compiled.
     executing: AtomicBool,
-    /// Whether that statement changes the schema or a setting.
+    /// Whether the statement compiled last changes the schema or a setting.
     changes_schema: AtomicBool,
     denied: Mutex<Option<Denied>>,
 }
